@@ -1,0 +1,221 @@
+"""The declarative description of a kernel: what a user writes.
+
+Every field but ``arch`` and the operands' dtypes may be left out or be ``auto``; :mod:`cutegen.resolve`
+turns it into a value. Models are frozen and refuse unknown fields. They hold no rule beyond the shape
+of the data: whether a config can work is decided in :mod:`cutegen.rules`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from cutegen.arch import ArchName
+from cutegen.dtypes import ALIASES, DTypeName
+
+__all__ = [
+    "CopyG2S",
+    "CopyPair",
+    "Epilogue",
+    "GemmConfig",
+    "LayoutSpec",
+    "Limits",
+    "MainloopName",
+    "Operand",
+    "Output",
+    "S2RPair",
+    "Scheduler",
+    "SmemLayout",
+    "SmemPair",
+    "TiledMma",
+]
+
+MainloopName = Literal["simt", "direct", "multistage"]
+
+
+def _auto_is_none(value: Any) -> Any:
+    return None if value == "auto" else value
+
+
+def _dtype_alias(value: Any) -> Any:
+    return ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+def _scalar_to_tuple(value: Any) -> Any:
+    return (value,) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Auto = BeforeValidator(_auto_is_none)
+DTypeField = Annotated[DTypeName, BeforeValidator(_dtype_alias)]
+Extents = Annotated[tuple[int, ...], BeforeValidator(_scalar_to_tuple)]
+MajorD = Annotated[Literal["n", "m"] | None, Auto]
+Bytes = Annotated[Literal[1, 2, 4, 8, 16] | None, Auto]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class LayoutSpec(_Model):
+    """A flat CuTe layout written as shape and stride; a missing stride means column-major."""
+
+    shape: Extents = Field(description="Extent of each mode.")
+    stride: Annotated[Extents | None, Auto] = Field(
+        default=None, description="Stride of each mode; left out: compact, first mode fastest."
+    )
+
+
+class Operand(_Model):
+    """A or B: an input matrix in global memory. A is (M,K), B is (N,K)."""
+
+    dtype: DTypeField = Field(description="Element type, for example f16, bf16, tf32, s8, e4m3.")
+    major: Annotated[Literal["k", "m", "n"] | None, Auto] = Field(
+        default=None, description="The mode with stride 1: k, or m for A and n for B. Default k."
+    )
+    align: Bytes = Field(
+        default=None,
+        description="Guaranteed alignment of base and rows in bytes; it bounds the copy width. Default 16.",
+    )
+
+
+class Output(_Model):
+    """C or D: a matrix (M,N) in global memory."""
+
+    dtype: Annotated[DTypeField | None, Auto] = Field(
+        default=None, description="Element type. Default: the accumulator's natural output."
+    )
+    major: MajorD = Field(default=None, description="The mode with stride 1: n or m. Default n.")
+    align: Bytes = Field(
+        default=None, description="Guaranteed alignment of base and rows in bytes. Default 16."
+    )
+
+
+class TiledMma(_Model):
+    """The MMA atom and how warps and values repeat it over the CTA tile."""
+
+    atom: Annotated[str | None, Auto] = Field(
+        default=None, description="CuTe MMA operation, for example SM80_16x8x16_F32BF16BF16F32_TN."
+    )
+    layout: Annotated[tuple[int, int, int] | None, Auto] = Field(
+        default=None, description="Atoms along M, N and K that run side by side on warps."
+    )
+    permutation: Annotated[tuple[int | LayoutSpec, int | LayoutSpec, int | LayoutSpec] | None, Auto] = (
+        Field(default=None, description="Per mode an extent, or a layout {shape, stride}.")
+    )
+
+
+class SmemLayout(_Model):
+    """The shared-memory layout atom of one operand, repeated over the tile."""
+
+    shape: tuple[int, int] = Field(description="(MN, K) extents of the layout atom.")
+    stride: tuple[int, int] = Field(description="(MN, K) strides of the layout atom, in elements.")
+    swizzle: tuple[int, int, int] | Literal["none"] = Field(
+        default="none", description="Swizzle<B,M,S> over element offsets, or none."
+    )
+
+
+class SmemPair(_Model):
+    """Shared-memory layout atoms of A and B."""
+
+    a: Annotated[SmemLayout | None, Auto] = None
+    b: Annotated[SmemLayout | None, Auto] = None
+
+
+class CopyG2S(_Model):
+    """The tiled copy from global to shared memory of one operand."""
+
+    atom: Annotated[str | None, Auto] = Field(
+        default=None,
+        description="SM80_CP_ASYNC_CACHEGLOBAL, SM80_CP_ASYNC_CACHEALWAYS or UniversalCopy.",
+    )
+    bits: Annotated[int | None, Auto] = Field(default=None, description="Width of one copy in bits.")
+    threads: Annotated[LayoutSpec | None, Auto] = Field(
+        default=None, description="(MN, K) thread layout: coordinate to thread index."
+    )
+    values: Annotated[LayoutSpec | None, Auto] = Field(
+        default=None, description="(MN, K) value layout of one thread."
+    )
+
+
+class CopyPair(_Model):
+    """Copies from global to shared memory of A and B."""
+
+    a: CopyG2S = CopyG2S()
+    b: CopyG2S = CopyG2S()
+
+
+class S2RPair(_Model):
+    """Copy atoms from shared memory to registers of A and B."""
+
+    a: Annotated[str | None, Auto] = Field(
+        default=None, description="SM75_U32x4_LDSM_N, SM75_U16x8_LDSM_T, ... or UniversalCopy."
+    )
+    b: Annotated[str | None, Auto] = Field(default=None, description="As for a.")
+
+
+class Epilogue(_Model):
+    """D = alpha * A*B^T + beta * C, converted and stored."""
+
+    store: Annotated[Literal["direct", "smem"] | None, Auto] = Field(
+        default=None,
+        description="smem: through shared memory in wide coalesced rows; direct: from registers.",
+    )
+
+
+class Scheduler(_Model):
+    """Which CTA computes which output tile."""
+
+    kind: Literal["static"] = "static"
+    raster: Literal["m", "n"] = Field(
+        default="m", description="Mode along which consecutive CTAs walk inside a group."
+    )
+    group: Annotated[int | None, Auto] = Field(
+        default=None, ge=1, description="Tiles walked along the raster mode before the other advances."
+    )
+
+
+class Limits(_Model):
+    """Budgets; a build that exceeds one fails the check."""
+
+    max_registers: int | None = Field(default=None, ge=1, description="Registers per thread.")
+    max_spills: int | None = Field(default=None, ge=0, description="Spilled bytes, loads and stores.")
+    max_smem_bytes: int | None = Field(default=None, ge=0, description="Shared memory of one CTA.")
+
+
+class GemmConfig(_Model):
+    """D(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n) as one CuTe kernel."""
+
+    arch: ArchName = Field(description="Feature level of the kernel; the binary may target a newer GPU.")
+    mainloop: Annotated[MainloopName | None, Auto] = Field(
+        default=None, description="simt, direct or multistage."
+    )
+    a: Operand = Field(description="Operand A, (M,K).")
+    b: Operand = Field(description="Operand B, (N,K).")
+    c: Output = Field(default=Output(), description="Operand C, (M,N); read only when beta is not 0.")
+    d: Output = Field(default=Output(), description="Result D, (M,N).")
+    accumulator: Annotated[DTypeField | None, Auto] = Field(
+        default=None, description="Type in which products are summed."
+    )
+    tile: Annotated[tuple[int, int, int] | None, Auto] = Field(
+        default=None, description="CTA tile (BLK_M, BLK_N, BLK_K)."
+    )
+    stages: Annotated[int | None, Auto] = Field(
+        default=None, description="Slots of the shared-memory ring buffer."
+    )
+    tiled_mma: TiledMma = TiledMma()
+    smem: SmemPair = SmemPair()
+    g2s: CopyPair = CopyPair()
+    s2r: S2RPair = S2RPair()
+    epilogue: Epilogue = Epilogue()
+    scheduler: Scheduler = Scheduler()
+    min_blocks: Annotated[int | None, Auto] = Field(
+        default=None,
+        ge=1,
+        description="CTAs per SM that the register budget must allow (second launch bound).",
+    )
+    limits: Limits = Limits()
+
+    def operand(self, which: Literal["a", "b"]) -> Operand:
+        """Operand A or B by name."""
+        return self.a if which == "a" else self.b

@@ -1,0 +1,151 @@
+"""Every error that cutegen raises on purpose, and the exit code that the CLI gives each one.
+
+All of them survive pickling, because builds run in worker processes.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = [
+    "ArgumentError",
+    "CacheError",
+    "CheckFailedError",
+    "CompileError",
+    "ConfigError",
+    "CutegenError",
+    "LaunchError",
+    "ToolchainError",
+    "Violation",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """One fact about a config that makes it impossible.
+
+    Attributes:
+        rule: Stable rule id, for example ``smem-atom-divides``.
+        field: Dotted path of the config field, for example ``smem.a.shape``.
+        got: The offending value, as a person would write it.
+        need: What the value must be.
+        fix: At least one way out.
+    """
+
+    rule: str
+    field: str
+    got: str
+    need: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.need} (got {self.got}); {self.fix} [{self.rule}]"
+
+    def to_dict(self) -> dict[str, str]:
+        """The violation as a JSON-ready dictionary."""
+        return asdict(self)
+
+
+class CutegenError(Exception):
+    """Base of all errors that cutegen raises on purpose."""
+
+    exit_code = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error as a JSON-ready dictionary."""
+        return {"error": type(self).__name__, "message": str(self)}
+
+
+class CheckFailedError(CutegenError):
+    """A result or a budget is not what was asked for."""
+
+    exit_code = 1
+
+
+class ConfigError(CutegenError):
+    """A config cannot work; ``violations`` holds every reason, not only the first."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.violations = tuple(violations)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.message, self.violations))
+
+    def __str__(self) -> str:
+        return "\n  ".join([self.message, *(str(v) for v in self.violations)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error with its violations as a JSON-ready dictionary."""
+        return {
+            "error": type(self).__name__,
+            "message": self.message,
+            "violations": [v.to_dict() for v in self.violations],
+        }
+
+
+class ToolchainError(CutegenError):
+    """A compiler, header set or driver that the request needs is missing or too old."""
+
+    exit_code = 3
+
+
+class CacheError(CutegenError):
+    """The kernel cache cannot be used as asked."""
+
+    exit_code = 3
+
+
+class CompileError(CutegenError):
+    """A compiler stopped with an error.
+
+    Args:
+        source: Path of the source file that was compiled.
+        command: The command as an argument list; the message shows it shell-quoted.
+        log: Everything that the compiler wrote.
+    """
+
+    exit_code = 4
+
+    def __init__(self, source: str, command: Sequence[str], log: str) -> None:
+        super().__init__(source, tuple(command), log)
+        self.source = source
+        self.command = tuple(command)
+        self.log = log
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.source, self.command, self.log))
+
+    @property
+    def first_error(self) -> str:
+        """The first line of the log that names an error, or the log's last line."""
+        lines = [line for line in self.log.splitlines() if line.strip()]
+        for line in lines:
+            lowered = line.lower()
+            if "error" in lowered or "fatal" in lowered:
+                return line.strip()
+        return lines[-1].strip() if lines else "the compiler gave no message"
+
+    def __str__(self) -> str:
+        return (
+            f"compiling {self.source} failed: {self.first_error}\n"
+            f"  reproduce with: {shlex.join(self.command)}"
+        )
+
+
+class ArgumentError(CutegenError, ValueError):
+    """A kernel was called with an argument that it cannot take; raised before any launch."""
+
+    exit_code = 5
+
+
+class LaunchError(CutegenError):
+    """The driver refused to load or to launch a kernel."""
+
+    exit_code = 5

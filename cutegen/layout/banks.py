@@ -1,0 +1,52 @@
+"""Shared-memory wavefronts of one warp-wide access.
+
+The rules are the hardware's as measured on an H200 with ``l1tex__data_pipe_lsu_wavefronts_mem_shared``:
+32 banks of 4 bytes; an access runs in phases of 8 lanes for 16 bytes, 16 lanes for 8 bytes, 32 lanes
+for 4 bytes or fewer; a phase costs the largest number of distinct words that fall into one bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+__all__ = ["AccessKind", "ideal_wavefronts", "wavefronts"]
+
+AccessKind = Literal["ldmatrix", "store", "load"]
+
+
+def _phase(offsets: Sequence[int | None], width: int) -> int:
+    words: dict[int, set[int]] = {}
+    for offset in offsets:
+        if offset is None:
+            continue
+        for word in range(offset // 4, (offset + width + 3) // 4):
+            words.setdefault(word % 32, set()).add(word)
+    return max((len(w) for w in words.values()), default=0)
+
+
+def _pairs_merge(offsets: Sequence[int | None], distance: int) -> bool:
+    return all(
+        offsets[lane] is None or offsets[lane ^ distance] is None or offsets[lane] == offsets[lane ^ distance]
+        for lane in range(len(offsets))
+    )
+
+
+def wavefronts(offsets: Sequence[int | None], width: int, kind: AccessKind) -> int:
+    """Wavefronts of one access.
+
+    Args:
+        offsets: Byte offset of each lane's access; None for an inactive lane. For ldmatrix, the row
+            addresses of the lanes that supply one (8, 16 or 32).
+        width: Bytes that each lane accesses: 1, 2, 4, 8 or 16; 16 for ldmatrix.
+        kind: ``ldmatrix`` (also stmatrix), ``store`` or ``load``.
+    """
+    lanes = 8 if kind == "ldmatrix" else min(32, max(8, 128 // width))
+    if kind == "load" and width >= 8 and any(_pairs_merge(offsets, d) for d in (1, 2)):
+        lanes *= 2
+    return sum(_phase(offsets[i : i + lanes], width) for i in range(0, len(offsets), lanes))
+
+
+def ideal_wavefronts(lanes: int, width: int) -> int:
+    """Wavefronts of a conflict-free access in which no two lanes share a word."""
+    return max(1, lanes * width // 128)

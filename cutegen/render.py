@@ -1,0 +1,232 @@
+"""Turn a plan into the text of one complete, readable ``.cu`` file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import jinja2
+
+from cutegen.arch import ArchName
+from cutegen.dtypes import dtype
+from cutegen.layout.algebra import Layout
+from cutegen.loader import dump
+from cutegen.plan import KernelPlan, OperandPlan
+from cutegen.resources import swizzle_of
+from cutegen.version import __version__
+
+__all__ = ["LaunchSpec", "RenderedKernel", "Style", "context", "environment", "render", "template_root"]
+
+Style = Literal["resolved", "idiomatic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchSpec:
+    """What a launcher must know of a kernel.
+
+    Attributes:
+        kernel: ``extern "C"`` name of the ``__global__`` function.
+        threads: Threads of one CTA.
+        smem_bytes: Dynamic shared memory of one CTA, in bytes.
+        blk_m: Rows of the output tile of one CTA.
+        blk_n: Columns of the output tile of one CTA.
+    """
+
+    kernel: str
+    threads: int
+    smem_bytes: int
+    blk_m: int
+    blk_n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderedKernel:
+    """One rendered kernel.
+
+    Attributes:
+        name: File stem, a C identifier.
+        text: The complete CUDA C++ source.
+        style: ``resolved`` or ``idiomatic``.
+        arch: Feature level that the text needs.
+        launch: How to launch it.
+    """
+
+    name: str
+    text: str
+    style: Style
+    arch: ArchName
+    launch: LaunchSpec
+
+
+def template_root() -> Path:
+    """The directory of the templates: beside this module in a wheel, at top level in a checkout."""
+    packaged = Path(__file__).parent / "templates"
+    return packaged if packaged.is_dir() else Path(__file__).parent.parent / "templates"
+
+
+def _cxx(value: Any) -> Any:
+    return ("true" if value else "false") if isinstance(value, bool) else value
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """The one strict template environment. Block tags are ``//{% ... %}`` and ``%}`` ends the line."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root()),
+        undefined=jinja2.StrictUndefined,
+        block_start_string="//{%",
+        block_end_string="%}",
+        comment_start_string="//{#",
+        comment_end_string="#}",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        finalize=_cxx,
+    )
+
+
+def _operand_context(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
+    """What the templates say of one operand."""
+    config = plan.config.operand(operand.which)
+    element = dtype(config.dtype)
+    copy, read, fragments = operand.copy, operand.read, operand.fragments
+    buffers = 2 if plan.double_buffer else 1
+    shape = fragments.layout.shape
+    stride = fragments.layout.stride
+    layout = Layout(
+        (*(shape if isinstance(shape, tuple) else (shape,)), buffers),
+        (*(stride if isinstance(stride, tuple) else (stride,)), fragments.size if buffers > 1 else 0),
+    )
+    mn = "M" if operand.which == "a" else "N"
+    smem = None
+    if read is not None and copy.view is not None:
+        spec = plan.config.smem.a if operand.which == "a" else plan.config.smem.b
+        smem = {
+            "swizzle": swizzle_of(spec.swizzle if spec else "none").cxx(),
+            "offset": operand.smem_offset,
+            "write_thr": copy.view.thread.cxx(),
+            "write_step": copy.view.step.cxx(),
+            "write_linear": copy.view.linear,
+            "write_mask": copy.view.mask,
+            "read_thr": read.view.thread.cxx(),
+            "read_step": read.view.step.cxx(),
+            "read_linear": read.view.linear,
+            "read_mask": read.view.mask,
+            "s2r": read.op,
+            "s2r_copies": read.copies,
+            "s2r_vec": read.vector,
+            "s2r_width": read.width,
+        }
+    return {
+        "name": operand.which.upper(),
+        "mn": mn,
+        "comment": f"Operand {operand.which.upper()}: ({mn},K), {config.major}-major.",
+        "element": element.cxx,
+        "k_major": config.major == "k",
+        "fragment": layout.cxx(),
+        "atoms_mn": fragments.atoms_mn,
+        "atoms_k": fragments.atoms_k,
+        "buffer": fragments.size,
+        "g2s": copy.op,
+        "g2s_async": copy.asynchronous,
+        "g2s_vec": copy.vector,
+        "g2s_steps": copy.steps,
+        "g2s_thr_mn": copy.thread_mn.cxx(),
+        "g2s_thr_k": copy.thread_k.cxx(),
+        "g2s_step_mn": copy.step_mn.cxx(),
+        "g2s_step_k": copy.step_k.cxx(),
+        "smem": smem,
+    }
+
+
+def _headers(plan: KernelPlan) -> list[str]:
+    """The CuTe headers that the kernel's atoms need."""
+    headers = {plan.atom.header}
+    for operand in (plan.a, plan.b):
+        ops = [operand.copy.op, operand.read.op if operand.read else ""]
+        for op in ops:
+            if op.startswith("SM80_CP_ASYNC"):
+                headers.add("cute/atom/copy_traits_sm80.hpp")
+            elif op.startswith("SM75_"):
+                headers.add("cute/atom/copy_traits_sm75.hpp")
+            elif op:
+                headers.add("cute/atom/copy_traits.hpp")
+    return sorted(headers)
+
+
+def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
+    """Every variable that the templates may use, typed and complete."""
+    cfg, output = plan.config, plan.output
+    blk_m, blk_n, blk_k = plan.tile
+    return {
+        "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
+        "version": __version__,
+        "style": style,
+        "config_lines": dump(cfg).rstrip().splitlines(),
+        "name": plan.name,
+        "kernel": f"{plan.name}_kernel",
+        "headers": _headers(plan),
+        "mainloop": cfg.mainloop,
+        "store": cfg.epilogue.store,
+        "element_c": dtype(cfg.c.dtype or "f32").cxx,
+        "element_d": dtype(cfg.d.dtype or "f32").cxx,
+        "accumulator": dtype(plan.atom.acc).cxx,
+        "scale": dtype(plan.scale).cxx,
+        "blk_m": blk_m,
+        "blk_n": blk_n,
+        "blk_k": blk_k,
+        "stages": cfg.stages,
+        "threads": plan.threads,
+        "min_blocks": cfg.min_blocks,
+        "k_blocks": plan.a.fragments.k_blocks,
+        "stage_bytes": plan.stage_bytes,
+        "smem_bytes": plan.smem_bytes,
+        "double_buffer": plan.double_buffer,
+        "raster_along_m": cfg.scheduler.raster == "m",
+        "raster_group": cfg.scheduler.group,
+        "simt": plan.atom.is_simt,
+        "mma_op": plan.atom.name,
+        "fragment_c": plan.fragment_c.cxx(),
+        "operands": [_operand_context(plan, plan.a), _operand_context(plan, plan.b)],
+        "out": {
+            "thr_m": output.thread_m.cxx(),
+            "thr_n": output.thread_n.cxx(),
+            "reg_m": output.register_m.cxx(),
+            "reg_n": output.register_n.cxx(),
+            "registers": output.registers,
+            "vec": output.vector,
+            "c_n_major": cfg.c.major == "n",
+            "d_n_major": cfg.d.major == "n",
+            "c_staged": plan.c_staged,
+            "c_vec": plan.c_vector,
+            "d_vec": plan.d_vector,
+            "pitch": plan.pitch,
+        },
+    }
+
+
+def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
+    """Render a plan in one of the two styles.
+
+    Args:
+        plan: What :func:`cutegen.plan.plan` derived.
+        style: ``resolved`` compiles quickly and runs fastest; ``idiomatic`` shows the same kernel
+            with TiledMMA and TiledCopy, as CuTe users write it.
+    """
+    text = environment().get_template(f"{style}.cu").render(context(plan, style))
+    return RenderedKernel(
+        name=plan.name,
+        text=text,
+        style=style,
+        arch=plan.arch,
+        launch=LaunchSpec(
+            kernel=f"{plan.name}_kernel",
+            threads=plan.threads,
+            smem_bytes=plan.smem_bytes,
+            blk_m=plan.tile[0],
+            blk_n=plan.tile[1],
+        ),
+    )

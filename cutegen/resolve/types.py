@@ -1,0 +1,68 @@
+"""Element types, majors, alignments and the mainloop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutegen.config import GemmConfig, Output
+from cutegen.dtypes import DTypeName, dtype
+
+__all__ = ["NATURAL_ACCUMULATOR", "NATURAL_OUTPUT", "resolve_types"]
+
+#: The accumulator that a tensor core has for operands of a type.
+NATURAL_ACCUMULATOR: dict[DTypeName, DTypeName] = {
+    "f16": "f32",
+    "bf16": "f32",
+    "tf32": "f32",
+    "f32": "f32",
+    "f64": "f64",
+    "s8": "s32",
+    "u8": "s32",
+    "s32": "s32",
+    "e4m3": "f32",
+    "e5m2": "f32",
+}
+
+#: The output type that users of operands of a type expect.
+NATURAL_OUTPUT: dict[DTypeName, DTypeName] = {
+    "f16": "f16",
+    "bf16": "bf16",
+    "tf32": "f32",
+    "f32": "f32",
+    "f64": "f64",
+    "s8": "s32",
+    "u8": "s32",
+    "s32": "s32",
+    "e4m3": "bf16",
+    "e5m2": "bf16",
+}
+
+
+def resolve_types(cfg: GemmConfig) -> GemmConfig:
+    """Fill mainloop, majors, alignments, accumulator, and the types of C and D."""
+    update: dict[str, Any] = {}
+    for name in ("a", "b"):
+        operand = getattr(cfg, name)
+        update[name] = operand.model_copy(
+            update={"major": operand.major or "k", "align": operand.align or 16}
+        )
+    update["mainloop"] = cfg.mainloop or ("simt" if cfg.a.dtype == cfg.b.dtype == "f32" else "multistage")
+    update["accumulator"] = cfg.accumulator or NATURAL_ACCUMULATOR[cfg.a.dtype]
+    d = _output(cfg.d, NATURAL_OUTPUT[cfg.a.dtype], "n")
+    update["d"] = d
+    c = _output(cfg.c, d.dtype or "f32", d.major or "n")
+    same = (c.dtype, c.major) == (d.dtype, d.major)
+    align = cfg.c.align or (d.align if same else dtype(c.dtype or "f32").bytes)
+    update["c"] = c.model_copy(update={"align": align})
+    return cfg.model_copy(update=update)
+
+
+def _output(out: Output, natural: DTypeName, major: str) -> Output:
+    return out.model_copy(
+        update={
+            "dtype": out.dtype or natural,
+            "major": out.major or major,
+            "align": out.align or 16,
+        }
+    )
+

@@ -1,0 +1,65 @@
+// Round to the output type. Integers saturate; floating-point types follow IEEE (f16 overflows to inf),
+// but for the 8-bit ones, which saturate to their largest finite value as CUTLASS does.
+template <class To, class From>
+CUTE_DEVICE To convert(From x) {
+  if constexpr (is_same_v<To, int32_t> && !is_same_v<From, int32_t>) {
+    return is_same_v<From, double> ? __double2int_rn(double(x)) : __float2int_rn(float(x));
+  } else if constexpr (sizeof(To) == 1 && is_integral<To>::value) {
+    int low = is_same_v<To, int8_t> ? -128 : 0, high = is_same_v<To, int8_t> ? 127 : 255;
+    return To(max(low, min(high, convert<int32_t>(x))));
+  } else if constexpr (is_same_v<To, double> || is_same_v<To, From>) {
+    return To(x);
+  } else {
+    return To(float(x));
+  }
+}
+
+template <class T, int N>
+struct alignas(sizeof(T) * N) Vector {
+  T value[N];
+};
+
+using VectorC = Vector<Config::ElementC, Output::VEC>;
+using VectorD = Vector<Config::ElementD, Output::VEC>;
+
+// alpha * acc + beta * c of accumulators [i, i + VEC), converted.
+template <bool WITH_C, class FragmentC>
+CUTE_DEVICE VectorD scaled(CutegenParams const& p, FragmentC const& tCrC, int i, VectorC const& c) {
+  using Scale = Config::Scale;
+  VectorD d;
+  CUTE_UNROLL
+  for (int j = 0; j < Output::VEC; ++j) {
+    Scale x = Scale(p.alpha) * Scale(tCrC(i + j));
+    if constexpr (WITH_C) {
+      x += Scale(p.beta) * Scale(c.value[j]);
+    }
+    d.value[j] = convert<Config::ElementD>(x);
+  }
+  return d;
+}
+
+// One thread's elements of C, read from global memory where its accumulators lie.
+struct GlobalC {
+  Config::ElementC const* ptr;  // the thread's first element
+  int64_t ld;
+  int m_left, n_left;           // from there to the edges of the matrix
+
+  CUTE_DEVICE GlobalC(CutegenParams const& p, int m, int n) : ld(p.ldc), m_left(p.m - m), n_left(p.n - n) {
+    ptr = static_cast<Config::ElementC const*>(p.c) + (Output::C_N_MAJOR ? m * ld + n : n * ld + m);
+  }
+
+  CUTE_DEVICE VectorC operator()(int i) const {
+    VectorC c{};
+    CUTE_UNROLL
+    for (int j = 0; j < Output::VEC; j += Output::C_VEC) {
+      int m = Output::RegM{}(i + j), n = Output::RegN{}(i + j);
+      if (m < m_left && n < n_left) {
+        using Piece = Vector<Config::ElementC, Output::C_VEC>;
+        *reinterpret_cast<Piece*>(c.value + j) =
+            *reinterpret_cast<Piece const*>(ptr + (Output::C_N_MAJOR ? m * ld + n : n * ld + m));
+      }
+    }
+    __syncwarp();  // keeps ptxas from starting all loads at once, which would spill
+    return c;
+  }
+};
