@@ -214,6 +214,10 @@ class GemmConfig(_Model):
         ge=1,
         description="CTAs per SM that the register budget must allow (second launch bound).",
     )
+    fragment_buffers: Annotated[Literal[1, 2] | None, Auto] = Field(
+        default=None,
+        description="k-blocks of fragments in registers; 2 loads one while the other is multiplied.",
+    )
     limits: Limits = Limits()
 
     def operand(self, which: Literal["a", "b"]) -> Operand:

@@ -22,7 +22,7 @@ from cutegen.layout.partition import (
     tile_offsets,
 )
 from cutegen.layout.swizzle import Swizzle, split_view
-from cutegen.resources import permutation_layout, swizzle_of
+from cutegen.resources import MAX_SMEM_ALIGNMENT, permutation_layout, swizzle_of
 
 __all__ = [
     "Fragments",
@@ -269,15 +269,15 @@ def _split(
         ) from error
 
 
-def _view(
-    swizzle: Swizzle, thread: list[int], step: list[int], field: str
-) -> View:
+def _view(swizzle: Swizzle, thread: list[int], step: list[int], size: int, field: str) -> View:
     split = split_view(swizzle, thread, step)
+    # The kernel xors addresses, not offsets, so the buffer's base must have no bits where the swizzle acts.
+    on_addresses = swizzle.reach * size <= MAX_SMEM_ALIGNMENT
     return View(
         thread=_fitted(thread, "thread", field),
         step=_fitted(step, "step", field),
-        linear=split.linear,
-        mask=split.mask,
+        linear=split.linear and on_addresses,
+        mask=split.mask if on_addresses else 0,
     )
 
 
@@ -332,7 +332,7 @@ def derive_g2s(cfg: GemmConfig, which: Which) -> GlobalCopy:
         thread_k=_fitted(coords.threads(1), "thread", field),
         step_mn=_fitted(coords.steps(0), "step", field),
         step_k=_fitted(coords.steps(1), "step", field),
-        view=_view(swizzle, thread, step, field),
+        view=_view(swizzle, thread, step, dtype(operand.dtype).bytes, field),
     )
 
 
@@ -381,7 +381,7 @@ def derive_s2r(cfg: GemmConfig, which: Which) -> SharedRead:
             vector=vector,
             width=vector,
             copies=fragments.size // vector,
-            view=_view(swizzle, thread, step[::vector], field),
+            view=_view(swizzle, thread, step[::vector], bits // 8, field),
         )
     return _ldmatrix(cfg, which, copy, atom, thread, step, fragments, swizzle)
 
@@ -457,7 +457,7 @@ def _ldmatrix(
         vector=vector,
         width=row,
         copies=fragments.size // vector,
-        view=_view(swizzle, base, step[::vector], field),
+        view=_view(swizzle, base, step[::vector], bits // 8, field),
     )
 
 

@@ -26,7 +26,7 @@ from cutegen.operands import (
     derive_s2r,
 )
 from cutegen.resolve import resolve
-from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_bytes, stage_bytes
+from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_alignment, smem_bytes, stage_bytes
 from cutegen.rules import check
 
 __all__ = ["KernelPlan", "OperandPlan", "plan"]
@@ -61,6 +61,7 @@ class KernelPlan:
         atom: The MMA atom.
         threads: Threads of one CTA.
         smem_bytes: Dynamic shared memory of one CTA.
+        smem_alignment: Bytes to which it and each operand's buffer are aligned.
         stage_bytes: Bytes of one stage.
         a: Operand A.
         b: Operand B.
@@ -79,6 +80,7 @@ class KernelPlan:
     atom: MmaAtom
     threads: int
     smem_bytes: int
+    smem_alignment: int
     stage_bytes: int
     a: OperandPlan
     b: OperandPlan
@@ -154,7 +156,6 @@ def plan(cfg: GemmConfig) -> KernelPlan:
     output = derive_output(cfg)
     a, b = _operand(cfg, "a"), _operand(cfg, "b")
     layout = cfg.tiled_mma.layout or (1, 1, 1)
-    k_blocks = a.fragments.k_blocks
     c_limit = max(1, (cfg.c.align or 1) // dtype(cfg.c.dtype or "f32").bytes)
     return KernelPlan(
         config=cfg,
@@ -162,13 +163,14 @@ def plan(cfg: GemmConfig) -> KernelPlan:
         atom=atom,
         threads=atom.threads * layout[0] * layout[1] * layout[2],
         smem_bytes=smem_bytes(cfg),
+        smem_alignment=smem_alignment(cfg),
         stage_bytes=stage_bytes(cfg),
         a=a,
         b=b,
         output=output,
         fragment_c=Layout.make((atom.c_values, output.atoms_m, output.atoms_n)),
         scale=_scale_type(cfg),
-        double_buffer=cfg.mainloop == "multistage" and (cfg.stages or 1) > 1 and k_blocks % 2 == 0,
+        double_buffer=cfg.fragment_buffers == 2,
         pitch=epilogue_pitch(cfg),
         c_staged=_c_staged(cfg),
         c_vector=min(output.vector, c_limit) if cfg.c.major == cfg.d.major else 1,

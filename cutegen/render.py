@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,8 +11,10 @@ from typing import Any, Literal
 
 import jinja2
 
+from cutegen import settings
 from cutegen.arch import ArchName
 from cutegen.dtypes import dtype
+from cutegen.errors import ConfigError
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
 from cutegen.plan import KernelPlan, OperandPlan
@@ -66,6 +70,26 @@ def template_root() -> Path:
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "templates"
 
 
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """Keeps compiled templates beside the kernels: compiling them costs as much as all the rest.
+
+    It is an optimisation and never an error: what cannot be read or written is compiled again.
+    Jinja checks each entry against the template's text and its own and Python's version.
+    """
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        with suppress(OSError, ConfigError, EOFError, ValueError, TypeError):
+            bucket.bytecode_from_string((settings.cache_dir() / "templates" / bucket.key).read_bytes())
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        with suppress(OSError, ConfigError):
+            directory = settings.cache_dir() / "templates"
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=directory, delete=False) as stream:
+                stream.write(bucket.bytecode_to_string())
+            Path(stream.name).replace(directory / bucket.key)
+
+
 def _cxx(value: Any) -> Any:
     return ("true" if value else "false") if isinstance(value, bool) else value
 
@@ -84,6 +108,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        bytecode_cache=_CompiledTemplates(),
         finalize=_cxx,
     )
 
@@ -145,6 +170,8 @@ def _operand_context(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
 def _headers(plan: KernelPlan) -> list[str]:
     """The CuTe headers that the kernel's atoms need."""
     headers = {plan.atom.header}
+    if plan.config.mainloop != "direct":
+        headers.add("cute/arch/copy_sm80.hpp")  # cp_async_fence and cp_async_wait
     for operand in (plan.a, plan.b):
         ops = [operand.copy.op, operand.read.op if operand.read else ""]
         for op in ops:
@@ -184,6 +211,7 @@ def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
         "k_blocks": plan.a.fragments.k_blocks,
         "stage_bytes": plan.stage_bytes,
         "smem_bytes": plan.smem_bytes,
+        "smem_align": plan.smem_alignment,
         "double_buffer": plan.double_buffer,
         "raster_along_m": cfg.scheduler.raster == "m",
         "raster_group": cfg.scheduler.group,

@@ -8,20 +8,26 @@ from cutegen.atoms import MMA_ATOMS
 from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import Layout, complement
+from cutegen.layout.partition import atom_is_ordered
 from cutegen.layout.swizzle import NO_SWIZZLE, Swizzle
 
 __all__ = [
+    "MAX_SMEM_ALIGNMENT",
     "accumulator_registers",
     "epilogue_pitch",
     "fragment_registers",
+    "k_block_count",
+    "mma_repeats",
     "operand_stage_bytes",
     "permutation_layout",
+    "smem_alignment",
     "smem_bytes",
     "stage_bytes",
     "swizzle_of",
 ]
 
-_BASE = 128  # bytes to which each operand's buffer is aligned: one pass over all banks
+_BANKS = 128  # bytes of one pass over all banks
+MAX_SMEM_ALIGNMENT = 1024  # bytes to which the base of dynamic shared memory can be aligned
 
 
 def permutation_layout(entry: int | LayoutSpec) -> Layout:
@@ -41,20 +47,32 @@ def _round_up(value: int, unit: int) -> int:
 
 
 def operand_stage_bytes(cfg: GemmConfig, which: Literal["a", "b"]) -> int:
-    """Bytes of one stage of one operand: its layout, rounded to whole swizzle periods and 128 bytes."""
+    """Bytes of one stage of one operand: its layout, rounded to whole swizzle periods and the buffers' alignment."""
     layout = getattr(cfg.smem, which)
     if layout is None or cfg.tile is None:
         return 0
     tile = (cfg.tile[0 if which == "a" else 1], cfg.tile[2])
     if any(s < 1 for s in (*layout.shape, *tile)):
         return 0
-    reps = [max(1, tile[i] // layout.shape[i]) for i in (0, 1)]
+    reps = max(1, tile[0] // layout.shape[0]) * max(1, tile[1] // layout.shape[1])
     atom = Layout(layout.shape, layout.stride)
-    rest = complement(atom, atom.cosize * reps[0] * reps[1]).table()
-    cosize = atom.cosize + rest[min(len(rest), reps[0] * reps[1]) - 1]
+    cosize = atom.cosize
+    if reps > 1 and atom_is_ordered(layout.shape, layout.stride):
+        cosize += complement(atom, atom.cosize * reps)(reps - 1)
     size = dtype(cfg.operand(which).dtype).bytes
     period = swizzle_of(layout.swizzle).period
-    return _round_up(_round_up(cosize, period) * size, _BASE)
+    return _round_up(_round_up(cosize, period) * size, smem_alignment(cfg))
+
+
+def smem_alignment(cfg: GemmConfig) -> int:
+    """Bytes to which each operand's buffer is aligned, so that a swizzle may be applied to addresses."""
+    reaches = [_BANKS]
+    for which in ("a", "b"):
+        layout = getattr(cfg.smem, which)
+        if layout is not None:
+            reach = swizzle_of(layout.swizzle).reach * dtype(getattr(cfg, which).dtype).bytes
+            reaches.append(min(reach, MAX_SMEM_ALIGNMENT))
+    return max(reaches)
 
 
 def stage_bytes(cfg: GemmConfig) -> int:
@@ -96,19 +114,44 @@ def accumulator_registers(cfg: GemmConfig) -> int:
     return -(-values * dtype(atom.acc).bits // 32)
 
 
-def fragment_registers(cfg: GemmConfig) -> int:
-    """32-bit registers of accumulators and of two k-blocks of A and B fragments."""
+def fragment_registers(cfg: GemmConfig, buffers: int) -> int:
+    """32-bit registers of accumulators, ``buffers`` k-blocks of fragments, and vectors on their way to smem."""
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if atom is None or cfg.tile is None or cfg.tiled_mma.layout is None or cfg.tiled_mma.permutation is None:
         return 0
-    m, n, _ = cfg.tiled_mma.layout
     k_block = permutation_layout(cfg.tiled_mma.permutation[2]).size
-    repeats = (cfg.tile[0] // max(1, atom.shape[0] * m), cfg.tile[1] // max(1, atom.shape[1] * n))
     words = 0
-    for count, values, name in (
-        (repeats[0], atom.a_values, atom.a),
-        (repeats[1], atom.b_values, atom.b),
+    for count, values, name in zip(
+        mma_repeats(cfg), (atom.a_values, atom.b_values), (atom.a, atom.b), strict=True
     ):
         words += -(-count * values * max(1, k_block // atom.shape[2]) * dtype(name).bits // 32)
-    buffers = 2 if cfg.mainloop == "multistage" else 1
-    return accumulator_registers(cfg) + buffers * words
+    return accumulator_registers(cfg) + buffers * words + _staged_registers(cfg)
+
+
+def mma_repeats(cfg: GemmConfig) -> tuple[int, int]:
+    """MMA atoms of one thread along M and N."""
+    atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    if atom is None or cfg.tile is None or cfg.tiled_mma.layout is None:
+        return (0, 0)
+    m, n, _ = cfg.tiled_mma.layout
+    return (cfg.tile[0] // max(1, atom.shape[0] * m), cfg.tile[1] // max(1, atom.shape[1] * n))
+
+
+def k_block_count(cfg: GemmConfig) -> int:
+    """k-blocks in one k-tile."""
+    if cfg.tile is None or cfg.tiled_mma.permutation is None:
+        return 0
+    return cfg.tile[2] // max(1, permutation_layout(cfg.tiled_mma.permutation[2]).size)
+
+
+def _staged_registers(cfg: GemmConfig) -> int:
+    """Registers that a k-tile takes on its way to shared memory when its copy is not cp.async."""
+    words = 0
+    for which in ("a", "b"):
+        copy = getattr(cfg.g2s, which)
+        if copy.atom != "UniversalCopy" or not copy.bits or copy.threads is None or cfg.tile is None:
+            continue
+        bits = dtype(getattr(cfg, which).dtype).bits * cfg.tile[0 if which == "a" else 1] * cfg.tile[2]
+        copies = bits // max(1, copy.bits * Layout.make(copy.threads.shape).size)
+        words += copies * max(1, copy.bits // 32)
+    return words

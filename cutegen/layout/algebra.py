@@ -75,6 +75,14 @@ class Layout:
         pairs = zip(_flatten(self.shape), _flatten(self.stride), strict=True)
         return 1 + sum((s - 1) * d for s, d in pairs)
 
+    def __call__(self, index: int) -> int:
+        """The offset of one linear index; as in CuTe, the last mode goes on for ever."""
+        offset, modes = 0, list(zip(_flatten(self.shape), _flatten(self.stride), strict=True))
+        for extent, stride in modes[:-1]:
+            offset += index % extent * stride
+            index //= extent
+        return offset + index * modes[-1][1]
+
     def table(self) -> list[int]:
         """The offset of every linear index, in order."""
         offsets = [0]
@@ -91,6 +99,22 @@ class Layout:
                 return None
             inverse[offset] = index
         return inverse
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the layout is a bijection onto [0, size).
+
+        For that, sorted strides must be the running products of the extents: 1 must be a stride, the
+        least offset that its mode leaves free must be the next one, and so on.
+        """
+        current = 1
+        for stride, extent in sorted(zip(_flatten(self.stride), _flatten(self.shape), strict=True)):
+            if extent == 1:
+                continue
+            if stride != current:
+                return False
+            current *= extent
+        return True
 
     def cxx(self) -> str:
         """The C++ type, for example ``Layout<Shape<_8,Int<40>>,Stride<_1,_8>>``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["AccessKind", "ideal_wavefronts", "wavefronts"]
+__all__ = ["AccessKind", "cp_async_ca_wavefronts", "ideal_wavefronts", "wavefronts"]
 
 AccessKind = Literal["ldmatrix", "store", "load"]
 
@@ -45,6 +45,33 @@ def wavefronts(offsets: Sequence[int | None], width: int, kind: AccessKind) -> i
     if kind == "load" and width >= 8 and any(_pairs_merge(offsets, d) for d in (1, 2)):
         lanes *= 2
     return sum(_phase(offsets[i : i + lanes], width) for i in range(0, len(offsets), lanes))
+
+
+def cp_async_ca_wavefronts(
+    offsets: Sequence[int | None], sources: Sequence[int | None], width: int
+) -> int:
+    """Wavefronts of one ``cp.async.ca``: one pass for each 128-byte line that it reads.
+
+    In a pass, the bank that most lanes write to decides; equal words do not merge. ``cp.async.cg`` has
+    no such count: the hardware's counters see nothing of it.
+
+    Args:
+        offsets: Byte offset in shared memory of each lane's copy; None for an inactive lane.
+        sources: Byte offset in global memory of each lane's copy.
+        width: Bytes that each lane copies: 4, 8 or 16.
+    """
+    lines: dict[int, list[int]] = {}
+    for offset, source in zip(offsets, sources, strict=True):
+        if offset is not None and source is not None:
+            lines.setdefault(source // 128, []).append(offset)
+    total = 0
+    for line in lines.values():
+        banks = [0] * 32
+        for offset in line:
+            for word in range(offset // 4, (offset + width + 3) // 4):
+                banks[word % 32] += 1
+        total += max(banks)
+    return total
 
 
 def ideal_wavefronts(lanes: int, width: int) -> int:

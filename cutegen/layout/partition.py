@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 from cutegen.layout.algebra import Layout, additive, complement
 
-__all__ = ["Coords", "PartitionError", "TileOffsets", "copy_partition", "mma_partition", "tile_offsets"]
+__all__ = [
+    "Coords",
+    "PartitionError",
+    "TileOffsets",
+    "atom_is_ordered",
+    "copy_partition",
+    "mma_partition",
+    "tile_offsets",
+]
 
 
 class PartitionError(ValueError):
@@ -63,13 +71,27 @@ class TileOffsets:
         )
 
 
+def atom_is_ordered(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether each mode steps over all of the mode with the next smaller stride.
+
+    CuTe's ``complement``, and so ``tile_to_shape``, is defined for such layouts only; they are injective.
+    """
+    current = 1
+    for step, extent in sorted((d, s) for s, d in zip(shape, stride, strict=True) if s > 1):
+        if step < current:
+            return False
+        current = step * extent
+    return True
+
+
 def tile_offsets(shape: tuple[int, int], stride: tuple[int, int], tile: tuple[int, int]) -> TileOffsets:
     """``tile_to_shape`` of a two-mode layout atom, MN tiles first, then K tiles."""
     atom = Layout(shape, stride)
     reps = (tile[0] // shape[0], tile[1] // shape[1])
-    rest = complement(atom, atom.cosize * reps[0] * reps[1]).table()
-    mn = tuple((i % shape[0]) * stride[0] + rest[i // shape[0]] for i in range(tile[0]))
-    k = tuple((i % shape[1]) * stride[1] + rest[i // shape[1] * reps[0]] for i in range(tile[1]))
+    rest = complement(atom, atom.cosize * reps[0] * reps[1])
+    rest_mn, rest_k = [rest(i) for i in range(reps[0])], [rest(i * reps[0]) for i in range(reps[1])]
+    mn = tuple((i % shape[0]) * stride[0] + rest_mn[i // shape[0]] for i in range(tile[0]))
+    k = tuple((i % shape[1]) * stride[1] + rest_k[i // shape[1]] for i in range(tile[1]))
     return TileOffsets(mn=mn, k=k, cosize=mn[-1] + k[-1] + 1)
 
 

@@ -31,6 +31,11 @@ class Swizzle:
         """Offsets that differ by a multiple of this many elements are swizzled alike."""
         return 1 if self.b == 0 else 1 << (self.b + self.m + abs(self.s))
 
+    @property
+    def reach(self) -> int:
+        """Offsets below this many elements hold every bit that the swizzle changes."""
+        return 1 if self.b == 0 else 1 << (self.b + self.m - min(0, self.s))
+
     def cxx(self) -> str:
         """The C++ type."""
         return f"Swizzle<{self.b},{self.m},{self.s}>"

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from cutegen.arch import arch
 from cutegen.config import GemmConfig
-from cutegen.resources import fragment_registers, smem_bytes, stage_bytes
+from cutegen.resources import (
+    fragment_registers,
+    k_block_count,
+    mma_repeats,
+    smem_bytes,
+    stage_bytes,
+)
 from cutegen.resolve.copies import thread_count
 
 __all__ = ["resolve_budget"]
 
 _DEFAULT_STAGES = 4
 _ADDRESSES = 50  # registers that addresses, counters and predicates take beside the fragments
+_FEWER_ADDRESSES = 40  # the same when fragments are not double-buffered
+_HIDING_MMAS = 24  # MMAs per k-block behind which a load of the next fragments hides
 _GROUP = 8
 
 
-def _min_blocks(cfg: GemmConfig, threads: int) -> int:
-    """CTAs per SM whose register budget holds accumulators, two k-blocks of fragments and addresses."""
+def _buffers(cfg: GemmConfig) -> int:
+    """Two k-blocks of fragments where they fit and there are enough MMAs to hide a load behind."""
+    repeats = mma_repeats(cfg)
+    k_blocks = k_block_count(cfg)
+    fits = fragment_registers(cfg, 2) + _ADDRESSES <= arch(cfg.arch).max_registers_per_thread
+    enough = repeats[0] * repeats[1] >= _HIDING_MMAS
+    several = cfg.stages is None or cfg.stages > 1
+    return 2 if cfg.mainloop == "multistage" and several and k_blocks % 2 == 0 and fits and enough else 1
+
+
+def _min_blocks(cfg: GemmConfig, threads: int, buffers: int) -> int:
+    """CTAs per SM whose register budget holds accumulators, fragments and addresses."""
     limit = arch(cfg.arch)
-    need = fragment_registers(cfg) + _ADDRESSES
+    addresses = _ADDRESSES if buffers > 1 else _FEWER_ADDRESSES
+    need = fragment_registers(cfg, buffers) + addresses
     by_registers = limit.registers_per_sm // (threads * max(1, need))
     by_threads = limit.max_threads_per_sm // threads
     return max(1, min(by_registers, by_threads, 4))
@@ -29,7 +48,8 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     if threads is None or cfg.tile is None or cfg.tiled_mma.permutation is None:
         return cfg
     limit = arch(cfg.arch)
-    blocks = cfg.min_blocks or _min_blocks(cfg, threads)
+    buffers = cfg.fragment_buffers or _buffers(cfg)
+    blocks = cfg.min_blocks or _min_blocks(cfg, threads, buffers)
     stages = cfg.stages
     per_stage = stage_bytes(cfg)
     if cfg.mainloop == "direct":
@@ -50,7 +70,16 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
         stages = max(1, min(most, fit))
     scheduler = cfg.scheduler.model_copy(update={"group": cfg.scheduler.group or _GROUP})
     store = cfg.epilogue.store
-    cfg = cfg.model_copy(update={"min_blocks": blocks, "stages": stages, "scheduler": scheduler})
+    if cfg.fragment_buffers is None and stages == 1:
+        buffers = 1
+    cfg = cfg.model_copy(
+        update={
+            "min_blocks": blocks,
+            "stages": stages,
+            "scheduler": scheduler,
+            "fragment_buffers": buffers,
+        }
+    )
     if store is None:
         store = "direct"
         if cfg.mainloop == "multistage":

@@ -9,7 +9,11 @@ from cutegen.arch import arch
 from cutegen.atoms import COPY_G2S, MMA_ATOMS, MmaAtom
 from cutegen.config import CopyG2S, GemmConfig, LayoutSpec, SmemLayout
 from cutegen.dtypes import dtype
+from cutegen.layout.algebra import product
+from cutegen.layout.partition import atom_is_ordered
+from cutegen.operands import PlanFault, derive_s2r
 from cutegen.resolve.conflicts import best_swizzle
+from cutegen.resources import permutation_layout
 
 __all__ = ["operand_tile", "resolve_g2s", "resolve_s2r", "resolve_smem", "smem_major", "thread_count"]
 
@@ -17,6 +21,7 @@ Which = Literal["a", "b"]
 _OPERANDS: tuple[Which, Which] = ("a", "b")
 _LINE = 128  # bytes of one pass over all 32 banks
 _CHUNK = 16  # bytes of one ldmatrix row and of the widest copy
+_MAX_THREADS = 1024
 
 
 def operand_tile(cfg: GemmConfig, which: Which) -> tuple[int, int]:
@@ -53,6 +58,16 @@ def _power_of_two_divisor(extent: int, limit: int) -> int:
     return size
 
 
+def _unbroken(cfg: GemmConfig, which: Which, extent: int) -> int:
+    """What a run along M or N must divide: with three warps side by side, their piece and not the tile."""
+    atom, layout = MMA_ATOMS.get(cfg.tiled_mma.atom or ""), cfg.tiled_mma.layout
+    if atom is None or layout is None:
+        return extent
+    mode = 0 if which == "a" else 1
+    span = atom.shape[mode] * layout[mode]
+    return extent if span & (span - 1) == 0 else gcd(extent, span)
+
+
 def _default_smem(cfg: GemmConfig, which: Which, atom: MmaAtom) -> SmemLayout | None:
     operand = cfg.operand(which)
     size = dtype(operand.dtype).bytes
@@ -65,7 +80,7 @@ def _default_smem(cfg: GemmConfig, which: Which, atom: MmaAtom) -> SmemLayout | 
         pad = 0 if operand.major != "k" else max(1, _CHUNK // size)
         return SmemLayout(shape=(mn, k), stride=(1, mn + pad))
     k_major = operand.major == "k"
-    run = _power_of_two_divisor(k if k_major else mn, _LINE // size)
+    run = _power_of_two_divisor(k if k_major else _unbroken(cfg, which, mn), _LINE // size)
     rows = gcd(8, mn if k_major else k)
     bits = max(0, int(log2(max(1, run * size // _CHUNK))))
     shape = (rows, run) if k_major else (run, rows)
@@ -92,11 +107,11 @@ def resolve_smem(cfg: GemmConfig) -> GemmConfig:
 
 def _thread_shape(contiguous: int, other: int, threads: int) -> tuple[int, int] | None:
     """(along the contiguous mode, along the other), the longest rows first; None when none divides."""
-    along = gcd(contiguous, threads)
-    while along >= 1:
+    if threads > _MAX_THREADS:
+        return None
+    for along in range(gcd(contiguous, threads), 0, -1):
         if contiguous % along == 0 and threads % along == 0 and other % (threads // along) == 0:
             return along, threads // along
-        along -= 1
     return None
 
 
@@ -195,24 +210,65 @@ def _default_s2r(cfg: GemmConfig, which: Which, atom: MmaAtom) -> str | None:
     if atom.is_simt or bits == 64 or not (major == "k" or (major == "mn" and bits == 16)):
         return "UniversalCopy"
     mode = 0 if which == "a" else 1
-    entry = permutation[mode]
-    extent = entry if isinstance(entry, int) else _product(entry.shape)
-    k_entry = permutation[2]
-    k_extent = k_entry if isinstance(k_entry, int) else _product(k_entry.shape)
+    extent, k_extent = _size(permutation[mode]), _size(permutation[2])
     atoms = (extent // (atom.shape[mode] * cfg.tiled_mma.layout[mode])) * max(1, k_extent // atom.shape[2])
     values = atom.a_values if which == "a" else atom.b_values
     registers = max(1, atoms) * values * bits // 32
-    matrices = next((n for n in (4, 2, 1) if registers % n == 0), 1)
-    if major == "k":
-        return f"SM75_U32x{matrices}_LDSM_N"
-    return f"SM75_U16x{2 * matrices}_LDSM_T"
+    names = [
+        f"SM75_U32x{n}_LDSM_N" if major == "k" else f"SM75_U16x{2 * n}_LDSM_T"
+        for n in (4, 2, 1)
+        if registers % n == 0
+    ]
+    if _plain(layout, permutation, major, _CHUNK * 8 // bits) or not _well_tiled(cfg, which, atom):
+        return names[0]
+    return next((name for name in names if _reads(cfg, which, name)), "UniversalCopy")
 
 
-def _product(shape: tuple[int, ...]) -> int:
-    result = 1
-    for extent in shape:
-        result *= extent
-    return result
+def _plain(
+    layout: SmemLayout, permutation: tuple[int | LayoutSpec, ...], major: Literal["k", "mn"], row: int
+) -> bool:
+    """Whether rows of ``row`` elements are contiguous and aligned at sight."""
+    run, step = (1, 0) if major == "k" else (0, 1)
+    return (
+        all(isinstance(entry, int) for entry in permutation)
+        and layout.shape[run] % row == 0
+        and (layout.shape[step] == 1 or layout.stride[step] % row == 0)
+        and max(layout.stride) >= layout.shape[run]
+    )
+
+
+def _well_tiled(cfg: GemmConfig, which: Which, atom: MmaAtom) -> bool:
+    """Whether MMA and layout atom divide the operand's tile, so that its partition can be derived."""
+    layout, permutation = getattr(cfg.smem, which), cfg.tiled_mma.permutation
+    if permutation is None or cfg.tiled_mma.layout is None or not atom_is_ordered(layout.shape, layout.stride):
+        return False
+    mode = 0 if which == "a" else 1
+    mn, k = operand_tile(cfg, which)
+    if mn * k > arch(cfg.arch).smem_per_block:
+        return False
+    pieces = zip(
+        (mn, k),
+        (_size(permutation[mode]), _size(permutation[2])),
+        (atom.shape[mode] * cfg.tiled_mma.layout[mode], atom.shape[2]),
+        layout.shape,
+        strict=True,
+    )
+    return all(permutation_layout(entry).is_compact for entry in permutation) and all(
+        tile % perm == 0 and perm % span == 0 and tile % part == 0 for tile, perm, span, part in pieces
+    )
+
+
+def _reads(cfg: GemmConfig, which: Which, name: str) -> bool:
+    """Whether an ldmatrix finds its rows whole in this layout and permutation."""
+    try:
+        derive_s2r(cfg.model_copy(update={"s2r": cfg.s2r.model_copy(update={which: name})}), which)
+    except PlanFault:
+        return False
+    return True
+
+
+def _size(entry: int | LayoutSpec) -> int:
+    return entry if isinstance(entry, int) else product(entry.shape)
 
 
 def resolve_s2r(cfg: GemmConfig) -> GemmConfig:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutegen.config import GemmConfig, Output
+from cutegen.arch import arch
+from cutegen.atoms import MMA_ATOMS
+from cutegen.config import GemmConfig, MainloopName, Output
 from cutegen.dtypes import DTypeName, dtype
 
 __all__ = ["NATURAL_ACCUMULATOR", "NATURAL_OUTPUT", "resolve_types"]
@@ -46,8 +48,10 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
         update[name] = operand.model_copy(
             update={"major": operand.major or "k", "align": operand.align or 16}
         )
-    update["mainloop"] = cfg.mainloop or ("simt" if cfg.a.dtype == cfg.b.dtype == "f32" else "multistage")
-    update["accumulator"] = cfg.accumulator or NATURAL_ACCUMULATOR[cfg.a.dtype]
+    given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    accumulator = cfg.accumulator or (given.acc if given else NATURAL_ACCUMULATOR[cfg.a.dtype])
+    update["accumulator"] = accumulator
+    update["mainloop"] = cfg.mainloop or _mainloop(cfg, accumulator)
     d = _output(cfg.d, NATURAL_OUTPUT[cfg.a.dtype], "n")
     update["d"] = d
     c = _output(cfg.c, d.dtype or "f32", d.major or "n")
@@ -55,6 +59,20 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
     align = cfg.c.align or (d.align if same else dtype(c.dtype or "f32").bytes)
     update["c"] = c.model_copy(update={"align": align})
     return cfg.model_copy(update=update)
+
+
+def _mainloop(cfg: GemmConfig, accumulator: DTypeName) -> MainloopName:
+    """CUDA cores only where there is no tensor-core operation for the types."""
+    given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    if given is not None:
+        return "simt" if given.is_simt else "multistage"
+    kinds = {
+        atom.is_simt
+        for atom in MMA_ATOMS.values()
+        if (atom.a, atom.b, atom.acc) == (cfg.a.dtype, cfg.b.dtype, accumulator)
+        and atom.min_cc <= arch(cfg.arch).cc
+    }
+    return "simt" if kinds == {True} else "multistage"
 
 
 def _output(out: Output, natural: DTypeName, major: str) -> Output:

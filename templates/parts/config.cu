@@ -14,6 +14,7 @@ struct Config {
   static constexpr int  K_BLOCKS      = {{ k_blocks }};  // MMA steps along one k-tile
   static constexpr int  STAGE_BYTES   = {{ stage_bytes }};
   static constexpr int  SMEM_BYTES    = {{ smem_bytes }};
+  static constexpr int  SMEM_ALIGN    = {{ smem_align }};
   static constexpr bool DOUBLE_BUFFER = {{ double_buffer }};  // two k-blocks of fragments
 
   static constexpr bool RASTER_ALONG_M = {{ raster_along_m }};

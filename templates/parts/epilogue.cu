@@ -14,6 +14,17 @@ CUTE_DEVICE To convert(From x) {
   }
 }
 
+// An accumulator as Config::Scale. The intrinsics keep the compiler from converting all accumulators
+// ahead of the stores, which would spill.
+template <class T>
+CUTE_DEVICE Config::Scale to_scale(T x) {
+  if constexpr (is_same_v<T, int32_t>) {
+    return is_same_v<Config::Scale, double> ? __int2double_rn(x) : __int2float_rn(x);
+  } else {
+    return Config::Scale(x);
+  }
+}
+
 template <class T, int N>
 struct alignas(sizeof(T) * N) Vector {
   T value[N];
@@ -29,7 +40,7 @@ CUTE_DEVICE VectorD scaled(CutegenParams const& p, FragmentC const& tCrC, int i,
   VectorD d;
   CUTE_UNROLL
   for (int j = 0; j < Output::VEC; ++j) {
-    Scale x = Scale(p.alpha) * Scale(tCrC(i + j));
+    Scale x = Scale(p.alpha) * to_scale(tCrC(i + j));
     if constexpr (WITH_C) {
       x += Scale(p.beta) * Scale(c.value[j]);
     }

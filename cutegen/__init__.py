@@ -1,0 +1,101 @@
+"""Turn a declarative GEMM config into a readable CuTe kernel, checked before the compiler starts.
+
+Everything below is imported when it is first used, so that ``import cutegen`` touches neither CUDA, torch
+nor the disk.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from cutegen.version import __version__
+
+if TYPE_CHECKING:
+    from cutegen.config import GemmConfig
+    from cutegen.errors import (
+        ArgumentError,
+        CacheError,
+        CheckFailedError,
+        CompileError,
+        ConfigError,
+        CutegenError,
+        LaunchError,
+        ToolchainError,
+        Violation,
+    )
+    from cutegen.kernel import Kernel, build, build_many
+    from cutegen.loader import load, loads
+    from cutegen.plan import plan
+    from cutegen.render import render
+    from cutegen.resolve import resolve
+    from cutegen.rules import check
+
+__all__ = [
+    "ArgumentError",
+    "CacheError",
+    "CheckFailedError",
+    "CompileError",
+    "ConfigError",
+    "CutegenError",
+    "GemmConfig",
+    "Kernel",
+    "LaunchError",
+    "ToolchainError",
+    "Violation",
+    "__version__",
+    "build",
+    "build_many",
+    "check",
+    "load",
+    "loads",
+    "plan",
+    "render",
+    "resolve",
+]
+
+_ERRORS = {name for name in __all__ if name.endswith("Error")} | {"Violation"}
+_HOME = {
+    **dict.fromkeys(_ERRORS, "errors"),
+    "GemmConfig": "config",
+    "Kernel": "kernel",
+    "build": "kernel",
+    "build_many": "kernel",
+    "check": "rules",
+    "load": "loader",
+    "loads": "loader",
+    "plan": "plan",
+    "render": "render",
+    "resolve": "resolve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps ``cutegen.build`` and its like functions.
+
+    The import system sets a submodule as an attribute of its package. Some submodules are named as the
+    function that they are about; ``cutegen.build`` is that function, whatever was imported before, and the
+    module is had by ``from cutegen.build import ...``.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

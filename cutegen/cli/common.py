@@ -1,0 +1,164 @@
+"""Options and steps that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cutegen.cli.console import bad, error_document, error_lines, good, print_json, say
+from cutegen.errors import ConfigError, CutegenError
+from cutegen.loader import LoadedConfig, decode, read_text, validate
+from cutegen.yamlread import Document, parse
+
+if TYPE_CHECKING:
+    from cutegen.plan import KernelPlan
+
+__all__ = [
+    "Outcome",
+    "attempt",
+    "conclude",
+    "config_argument",
+    "configs_argument",
+    "jobs_option",
+    "json_option",
+    "nvcc_option",
+    "planned",
+    "read_config",
+    "read_document",
+    "style_option",
+    "target_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PATH = click.Path(dir_okay=True, allow_dash=True)  # the loader says what is wrong with a path
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document on stdout, for errors too."
+)
+style_option = click.option(
+    "--style",
+    type=click.Choice(["resolved", "idiomatic"]),
+    default="resolved",
+    show_default=True,
+    help="resolved compiles quickest; idiomatic reads as CuTe users write it.",
+)
+target_option = click.option(
+    "--target",
+    metavar="native|sm_XX",
+    default=None,
+    help="GPU that the binary is for.  [default: the GPU here if it runs the config's arch, else that arch]",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Most compilers at a time.  [default: bounded by cores and memory]",
+)
+nvcc_option = click.option(
+    "--nvcc", metavar="PATH", help="The nvcc to use, or the root of its toolkit.  [default: see 'doctor']"
+)
+
+
+def config_argument(function: F) -> F:
+    """One config file."""
+    return click.argument("config", type=_PATH, metavar="CONFIG")(function)
+
+
+def configs_argument(function: F) -> F:
+    """One or more config files."""
+    return click.argument("configs", type=_PATH, nargs=-1, required=True, metavar="CONFIG...")(function)
+
+
+def read_document(path: str) -> Document:
+    """The plain data of a file; ``-`` is standard input."""
+    if path == "-":
+        return parse(decode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
+    return parse(read_text(path), path)
+
+
+def read_config(path: str) -> LoadedConfig:
+    """Load a config file; ``-`` is standard input."""
+    return validate(read_document(path))
+
+
+def planned(loaded: LoadedConfig) -> KernelPlan:
+    """The plan of a config; a violation of a rule carries its place in the file.
+
+    Raises:
+        ConfigError: The config breaks a rule.
+    """
+    from cutegen.plan import plan
+
+    try:
+        return plan(loaded.config)
+    except ConfigError as exc:
+        error = loaded.located_error(exc)
+        raise ConfigError(f"{loaded.document.name}: {error.message}", error.violations) from None
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What a command made of one config.
+
+    Attributes:
+        config: The config file as the user named it.
+        result: JSON-ready facts.
+        lines: The same for people.
+        error: Why it failed, if it did.
+    """
+
+    config: str
+    result: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    error: CutegenError | None = None
+
+    @property
+    def code(self) -> int:
+        """The exit code that this outcome asks for."""
+        return self.error.exit_code if self.error else 0
+
+    def document(self) -> dict[str, Any]:
+        """The outcome as a JSON-ready document."""
+        failure = error_document(self.error) if self.error else {"ok": True}
+        return {"config": self.config, **self.result, **failure}
+
+
+def attempt(config: str, action: Callable[[Outcome], None]) -> Outcome:
+    """Run ``action`` for one config and keep its error, so that the other configs have their turn."""
+    outcome = Outcome(config=config)
+    try:
+        action(outcome)
+    except CutegenError as exc:
+        outcome.error = exc
+    return outcome
+
+
+def conclude(outcomes: Iterable[Outcome], *, as_json: bool) -> int:
+    """Print all outcomes; the exit code is the highest that one of them asks for."""
+    listed = list(outcomes)
+    code = max((o.code for o in listed), default=0)
+    failed = [o for o in listed if o.error is not None]
+    if as_json:
+        document: dict[str, Any] = {"ok": not failed, "exit_code": code}
+        if failed:
+            documents = [error_document(o.error) for o in failed if o.error]
+            document["error"] = documents[0]["error"]
+            document["message"] = "\n".join(str(d["message"]) for d in documents)
+            document["violations"] = [v for d in documents for v in d["violations"]]
+        document["configs"] = [o.document() for o in listed]
+        print_json(document)
+        return code
+    for outcome in listed:
+        for line in outcome.lines:
+            say(line)
+        if outcome.error is not None:
+            for line in error_lines(outcome.error):
+                say(line, err=True)
+    if len(listed) > 1:
+        words = [good(f"{len(listed) - len(failed)} ok")] + ([bad(f"{len(failed)} failed")] if failed else [])
+        say(", ".join(words), err=True)
+    return code

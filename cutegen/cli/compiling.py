@@ -1,0 +1,78 @@
+"""Steps that the commands which compile share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cutegen.errors import CutegenError
+
+if TYPE_CHECKING:
+    from cutegen.build import Artifact
+    from cutegen.render import RenderedKernel
+    from cutegen.toolchain import Toolchain
+
+__all__ = ["compile_all"]
+
+
+def compile_all(
+    kernels: Sequence[RenderedKernel],
+    *,
+    target: str | None,
+    toolchain: Toolchain,
+    jobs: int | None,
+    force: bool = False,
+    evidence: Sequence[dict[str, str]] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Artifact | CutegenError]:
+    """Compile kernels side by side, each for the target that fits its arch.
+
+    Args:
+        kernels: What to compile.
+        target: A real architecture, ``native``, or None: the GPU here if it runs the arch, else the arch.
+        toolchain: Compilers and headers.
+        jobs: Most compilers at a time.
+        force: Whether to compile what is in the cache, too.
+        evidence: Texts to keep beside each binary, by file name.
+        progress: Told how many are done, and of how many.
+    """
+    from cutegen.build import compile_many
+    from cutegen.cache import open_cache
+    from cutegen.device import build_target
+
+    results: dict[int, Artifact | CutegenError] = {}
+    groups: dict[str, list[int]] = {}
+    for index, kernel in enumerate(kernels):
+        try:
+            groups.setdefault(build_target(kernel.arch, target), []).append(index)
+        except CutegenError as exc:
+            results[index] = exc
+    cache = open_cache()
+    for real, members in groups.items():
+        before = len(results)
+
+        def report(done: int, total: int, outcome: Artifact | CutegenError, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, len(kernels))
+
+        chosen = [kernels[i] for i in members]
+        texts = [evidence[i] for i in members] if evidence is not None else None
+        build = partial(
+            compile_many,
+            chosen,
+            target=real,
+            jobs=jobs,
+            progress=report,
+            toolchain=toolchain,
+            cache=cache,
+            evidence=texts,
+        )
+        outcomes = build()
+        stale = {o.key for o in outcomes if force and not isinstance(o, CutegenError) and o.cached}
+        if stale:
+            for key in stale:
+                cache.store.set_aside(key)
+            outcomes = build()
+        results.update(zip(members, outcomes, strict=True))
+    return [results[index] for index in range(len(kernels))]

@@ -1,0 +1,88 @@
+"""``cutegen doctor``: what was found, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from cutegen.cli.common import json_option
+from cutegen.cli.console import bad, bold, dim, good, print_json, say, table
+from cutegen.errors import ToolchainError
+
+if TYPE_CHECKING:
+    from cutegen.device import Gpu
+    from cutegen.toolchain.doctor import Diagnosis, Finding
+
+__all__ = ["command"]
+
+_MISSING = ToolchainError.exit_code
+
+
+@click.command(name="doctor")
+@click.option("-v", "--verbose", is_flag=True, help="Show every environment variable, not only those set.")
+@json_option
+def command(verbose: bool, as_json: bool) -> int:
+    """Say what was found of compiler, headers and driver, and what is missing.
+
+    Exit code 0 when kernels can be built here, 3 when not. Nothing is changed.
+    """
+    from cutegen.device import gpus
+    from cutegen.toolchain.doctor import diagnose
+
+    found = diagnose()
+    devices = gpus()
+    code = 0 if found.can_build else _MISSING
+    if as_json:
+        listed = [{"ordinal": g.ordinal, "name": g.name, "target": g.target} for g in devices]
+        print_json({"ok": found.can_build, "exit_code": code, **found.to_dict(), "gpus": listed})
+        return code
+    for finding in found.findings:
+        for line in _lines(finding, verbose=verbose):
+            say(line)
+    _show_settings(found, verbose=verbose)
+    say()
+    say(f"{bold('build kernels')}  {good('yes') if found.can_build else bad('no')}")
+    say(f"{bold('run kernels')}    {_run_line(found, devices)}")
+    return code
+
+
+def _lines(finding: Finding, *, verbose: bool) -> Iterator[str]:
+    version = f"  {finding.version}" if finding.version else ""
+    origin = f" ({finding.origin})" if finding.origin else ""
+    where = f"  {dim(finding.where + origin)}" if finding.where else ""
+    optional = finding.needed_for != "build"
+    word = good("ok  ") if finding.ok else (dim("none") if optional else bad("MISS"))
+    rest = f"{version}{where}"
+    yield f"{word}  {bold(f'{finding.name:<16}' if rest else finding.name)}{rest}"
+    if not finding.ok:
+        for text in (finding.problem or "").splitlines():
+            yield f"      {text}"
+    if verbose or not finding.ok:
+        for note in finding.notes:
+            yield f"      {dim(note)}"
+    if finding.fix:
+        yield f"      {click.style('fix:', fg='cyan')} {finding.fix}"
+
+
+def _show_settings(found: Diagnosis, *, verbose: bool) -> None:
+    shown = [s for s in found.settings if verbose or (s.value is not None and s.name.startswith("CUTEGEN_"))]
+    if not shown:
+        return
+    say()
+    if verbose:
+        for setting in shown:
+            say(f"{bold(setting.name)}  {setting.value if setting.value is not None else dim('not set')}")
+            say(f"      {dim(f'{setting.meaning} Default: {setting.default}.')}")
+        return
+    for line in table([[bold(s.name), str(s.value)] for s in shown], indent=0):
+        say(line)
+
+
+def _run_line(found: Diagnosis, devices: tuple[Gpu, ...]) -> str:
+    if devices:
+        return ", ".join(f"{good(g.target)} {g.name}" for g in devices)
+    if not found.can_run:
+        return "no: there is no GPU driver; build for one with --target, for example sm_90"
+    return "no: the driver shows no GPU; see CUDA_VISIBLE_DEVICES and nvidia-smi"

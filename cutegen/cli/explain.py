@@ -1,0 +1,183 @@
+"""``cutegen explain``: the resolved config, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
+from cutegen.cli.console import bytes_text, dim, table
+
+if TYPE_CHECKING:
+    from cutegen.loader import LoadedConfig
+    from cutegen.plan import KernelPlan, OperandPlan
+
+__all__ = ["command", "facts"]
+
+_NOTE_COLUMN = 72
+
+
+@click.command(name="explain")
+@configs_argument
+@json_option
+def command(configs: tuple[str, ...], as_json: bool) -> int:
+    """Show configs with every 'auto' filled in, and what follows from them.
+
+    What is printed is a config again; the comments tell which fields were filled in.
+    """
+    return conclude([attempt(path, _explain) for path in configs], as_json=as_json)
+
+
+def _explain(outcome: Outcome) -> None:
+    from cutegen.loader import to_data
+
+    loaded = read_config(outcome.config)
+    plan = planned(loaded)
+    data = to_data(plan.config)
+    outcome.result = {
+        "name": plan.name,
+        "resolved": data,
+        "auto": [".".join(p) for p in _leaves(data, ()) if not loaded.given(".".join(p))],
+        "facts": facts(plan),
+    }
+    outcome.lines = [*_config_lines(loaded, data), *_fact_lines(plan)]
+
+
+def _config_lines(loaded: LoadedConfig, data: dict[str, Any]) -> Iterator[str]:
+    from cutegen.yamlwrite import block
+
+    lines = list(block(data))
+    column = min(_NOTE_COLUMN, max(len(line) for line, _ in lines) + 2)
+    yield dim(f"# {loaded.document.name}")
+    for line, path in lines:
+        note = "" if line.endswith(":") else _note(loaded, data, path)
+        yield f"{line:<{column - 1}} {dim(f'# {note}')}" if note else line
+
+
+def _note(loaded: LoadedConfig, data: dict[str, Any], path: tuple[str, ...]) -> str:
+    """``auto`` when the file gives nothing of a line, or which of its fields are auto."""
+    value: Any = data
+    for part in path:
+        value = value[part]
+    leaves = list(_leaves(value, path)) if isinstance(value, dict) else [path]
+    auto = [leaf for leaf in leaves if not loaded.given(".".join(leaf))]
+    if not auto:
+        return ""
+    if len(auto) == len(leaves):
+        return "auto"
+    return "auto: " + ", ".join(".".join(leaf[len(path) :]) for leaf in auto)
+
+
+def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def facts(plan: KernelPlan) -> dict[str, Any]:
+    """What follows from a config, JSON-ready."""
+    from cutegen.arch import arch
+    from cutegen.resources import accumulator_registers
+
+    cfg, limits = plan.config, arch(plan.arch)
+    by_smem = limits.max_blocks_per_sm
+    if plan.smem_bytes:
+        by_smem = limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)
+    by_threads = limits.max_threads_per_sm // plan.threads
+    blocks = cfg.min_blocks or 1
+    budget = min(limits.max_registers_per_thread, limits.registers_per_sm // (blocks * plan.threads))
+    return {
+        "threads": plan.threads,
+        "warps": -(-plan.threads // 32),
+        "k_blocks": plan.a.fragments.k_blocks,
+        "stage_bytes": plan.stage_bytes,
+        "smem_bytes": plan.smem_bytes,
+        "smem_limit": limits.smem_per_block,
+        "accumulator_registers": accumulator_registers(cfg),
+        "fragment_registers": _fragment_registers(plan),
+        "register_budget": budget // 8 * 8 if budget < limits.max_registers_per_thread else budget,
+        "min_blocks_per_sm": blocks,
+        "max_blocks_per_sm": min(by_smem, by_threads, limits.max_blocks_per_sm),
+        "double_buffered_fragments": plan.double_buffer,
+        "copies": {which: _copies(plan, getattr(plan, which)) for which in ("a", "b")},
+        "c_load_bytes": plan.c_vector * _bytes(cfg.c.dtype),
+        "d_store_bytes": plan.d_vector * _bytes(cfg.d.dtype),
+    }
+
+
+def _fragment_registers(plan: KernelPlan) -> int:
+    """32-bit registers of the fragments that are live at a time."""
+    buffers = 2 if plan.double_buffer else 1
+    sizes = (
+        operand.fragments.size * _bytes(plan.config.operand(operand.which).dtype)
+        for operand in (plan.a, plan.b)
+    )
+    return buffers * sum(-(-size // 4) for size in sizes)
+
+
+def _bytes(name: Any) -> int:
+    from cutegen.dtypes import dtype
+
+    return dtype(name or "f32").bytes
+
+
+def _copies(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
+    size = _bytes(plan.config.operand(operand.which).dtype)
+    copy, read = operand.copy, operand.read
+    found: dict[str, Any] = {
+        "from_global": {
+            "op": copy.op,
+            "per_thread": copy.steps,
+            "bytes": copy.vector * size,
+            "asynchronous": copy.asynchronous,
+        }
+    }
+    if read is not None:
+        found["from_shared"] = {"op": read.op, "per_thread": read.copies, "bytes": read.vector * size}
+    return found
+
+
+def _fact_lines(plan: KernelPlan) -> Iterator[str]:
+    found = facts(plan)
+    limit = found["smem_limit"]
+    stages = plan.config.stages or 1
+    smem = bytes_text(plan.smem_bytes)
+    if plan.stage_bytes:
+        smem += f": {stages} x {plan.stage_bytes} B"
+    rows = [
+        ["kernel", plan.name],
+        ["threads", f"{plan.threads} ({found['warps']} warps)"],
+        ["k-blocks", f"{found['k_blocks']} of each k-tile{_buffered(plan)}"],
+        [
+            "shared memory",
+            f"{smem}; {100 * plan.smem_bytes // limit} % of what a CTA may have on {plan.arch}",
+        ],
+        [
+            "registers",
+            f"{found['accumulator_registers']} accumulators + {found['fragment_registers']} fragments, "
+            f"at most {found['register_budget']} of a thread",
+        ],
+        ["CTAs per SM", f"{found['min_blocks_per_sm']} by registers, {found['max_blocks_per_sm']} at most"],
+    ]
+    for which, copies in found["copies"].items():
+        first, second = copies["from_global"], copies.get("from_shared")
+        kind = "asynchronous" if first["asynchronous"] else "through registers"
+        rows.append([f"load {which.upper()}", f"{_times(first)} a thread and k-tile, {kind}"])
+        if second:
+            rows.append(["", f"{_times(second)} a thread and k-block from shared memory"])
+    rows.append(["store D", f"{found['d_store_bytes']} B at a time, {plan.config.epilogue.store}"])
+    yield "#"
+    for line in table(rows, indent=1):
+        yield dim(f"#{line}")
+
+
+def _buffered(plan: KernelPlan) -> str:
+    return ", fragments double-buffered" if plan.double_buffer else ""
+
+
+def _times(copy: dict[str, Any]) -> str:
+    return f"{copy['per_thread']} x {copy['bytes']} B ({copy['op']})"

@@ -1,0 +1,55 @@
+"""The C side of a kernel: a launcher with the binary inside, and a header for C and C++."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from cutegen.arch import arch
+from cutegen.render import RenderedKernel, environment, template_root
+from cutegen.toolchain import HostCompiler
+
+__all__ = ["Launcher", "launcher_command", "launcher_digest", "library_name", "render_launcher"]
+
+_TEMPLATES = ("launcher.c", "launcher.h")
+_FLAGS = ("-x", "c", "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_LIBRARIES = ("-ldl", "-lpthread")  # parts of libc today, libraries of their own before glibc 2.34
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launcher:
+    """The text of a launcher and of its header."""
+
+    source: str
+    header: str
+
+
+def library_name(name: str) -> str:
+    """File name of a kernel's shared library."""
+    return f"lib{name}.so"
+
+
+def launcher_digest() -> str:
+    """Hash of all that decides the launcher but the kernel itself."""
+    digest = hashlib.sha256("\0".join((*_FLAGS, *_LIBRARIES)).encode())
+    for template in _TEMPLATES:
+        digest.update(b"\0" + (template_root() / template).read_bytes())
+    return digest.hexdigest()
+
+
+def render_launcher(rendered: RenderedKernel, target: str) -> Launcher:
+    """The launcher of a kernel that is built for ``target``."""
+    values = {
+        "name": rendered.name,
+        "launch": rendered.launch,
+        "target": target,
+        "virtual": arch(rendered.arch).virtual,
+    }
+    source, header = (environment().get_template(template).render(values) for template in _TEMPLATES)
+    return Launcher(source=source, header=header)
+
+
+def launcher_command(host: HostCompiler, name: str) -> list[str]:
+    """The command that builds the library, run where ``launcher.c`` and both images are."""
+    library = library_name(name)
+    return [*host.argv, *_FLAGS, f"-Wl,-soname,{library}", "-o", library, "launcher.c", *_LIBRARIES]

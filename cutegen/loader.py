@@ -1,0 +1,211 @@
+"""Read a config from YAML, with the place of every mistake, and write one back.
+
+``load`` is what most callers want. ``load_document`` also keeps where each field stands, so that a rule
+violation found later can be shown as ``file:line:column``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from cutegen.config import GemmConfig
+from cutegen.errors import ConfigError, Violation
+from cutegen.schema_errors import explain_errors
+from cutegen.yamlread import Document, LocatedViolation, PathKey, child, has_child, parse
+from cutegen.yamlwrite import block, clip, flow
+
+__all__ = [
+    "LoadedConfig",
+    "decode",
+    "dump",
+    "load",
+    "load_document",
+    "loads",
+    "read_text",
+    "to_data",
+    "validate",
+]
+
+_MAX_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedConfig:
+    """A config and the text that it came from.
+
+    Attributes:
+        config: The validated config.
+        document: The plain data with the place of every field.
+    """
+
+    config: GemmConfig
+    document: Document
+
+    def locate(self, field: str) -> str:
+        """``file:line:column`` of a dotted field path, or of its nearest parent that the file gives."""
+        path = _path_of(field, self.document.data)
+        return self.document.where(self.document.at_value(path))
+
+    def located(self, violation: Violation) -> Violation:
+        """``violation`` with the place of its field."""
+        if isinstance(violation, LocatedViolation):
+            return violation
+        return LocatedViolation(**violation.to_dict(), position=self.locate(violation.field))
+
+    def located_error(self, error: ConfigError) -> ConfigError:
+        """``error`` with the place of every violation."""
+        return ConfigError(error.message, [self.located(v) for v in error.violations])
+
+    def given(self, field: str) -> bool:
+        """Whether the file gives ``field`` itself, as against leaving it to be resolved."""
+        data = self.document.data
+        for part in field.split("."):
+            data = child(data, part)
+        return data is not None and data != "auto"
+
+
+def load(path: str | Path) -> GemmConfig:
+    """Read a config file.
+
+    Raises:
+        ConfigError: The file cannot be read or is no config; every mistake is listed with its place.
+    """
+    return load_document(path).config
+
+
+def loads(text: str, *, name: str = "<string>") -> GemmConfig:
+    """Read a config from YAML text; ``name`` stands for the file in messages.
+
+    Raises:
+        ConfigError: The text is no config; every mistake is listed with its place.
+    """
+    return validate(parse(text, name)).config
+
+
+def load_document(path: str | Path) -> LoadedConfig:
+    """Read a config file and keep the place of every field.
+
+    Raises:
+        ConfigError: As for :func:`load`.
+    """
+    return validate(parse(read_text(path), str(path)))
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a config file.
+
+    Raises:
+        ConfigError: The file cannot be read, or is no text.
+    """
+    file = Path(path)
+    try:
+        if file.is_file() and file.stat().st_size > _MAX_BYTES:
+            raise ConfigError(f"{path}: must be smaller than {_MAX_BYTES} bytes to be a config")
+        raw = file.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file{_similar_file(file)}") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: is a directory; name a YAML file in it") from None
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+    return decode(raw, str(path))
+
+
+def decode(raw: bytes, name: str) -> str:
+    """The text of a config: UTF-8, or UTF-16 with a byte-order mark.
+
+    Raises:
+        ConfigError: It is no text.
+    """
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as exc:
+        before = raw[: exc.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode(encoding, "replace")) + 1
+        raise ConfigError(
+            f"{name}:{line}:{column}: must be UTF-8 text (got byte 0x{raw[exc.start]:02x}); save it as UTF-8"
+        ) from None
+
+
+def validate(document: Document) -> LoadedConfig:
+    """Check plain data against the schema.
+
+    Entries that are ``auto`` or empty count as left out. Types are not converted: ``"3"`` is no integer.
+
+    Raises:
+        ConfigError: With one violation of rule ``schema`` for each mistake.
+    """
+    data = document.data
+    if not isinstance(data, dict):
+        got = "an empty file" if data is None else clip(flow(data))
+        found = LocatedViolation(
+            rule="schema",
+            field="",
+            got=got,
+            need="must be a mapping of fields",
+            fix="start with 'arch: sm_80'",
+            position=document.where(document.at_key(())),
+        )
+        raise ConfigError(f"{document.name} is no config", [found])
+    try:
+        config = GemmConfig.model_validate(_without_auto(data), strict=True)
+    except pydantic.ValidationError as exc:
+        violations = explain_errors(exc, document)
+        count = f"{len(violations)} mistake{'s' if len(violations) > 1 else ''}"
+        raise ConfigError(f"{document.name} has {count}", violations) from None
+    return LoadedConfig(config=config, document=document)
+
+
+def to_data(config: GemmConfig) -> dict[str, Any]:
+    """The config as plain data in the order of the schema, without fields that are left open."""
+    data = _without_empty(config.model_dump(exclude_none=True))
+    return data if isinstance(data, dict) else {}
+
+
+def dump(config: GemmConfig) -> str:
+    """The config as YAML; ``loads(dump(config)) == config``."""
+    return "".join(f"{line}\n" for line, _ in block(to_data(config)))
+
+
+def _without_auto(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_auto(v) for k, v in value.items() if v is not None and v != "auto"}
+    return tuple(_without_auto(v) for v in value) if isinstance(value, tuple) else value
+
+
+def _without_empty(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    kept = {k: _without_empty(v) for k, v in value.items()}
+    return {k: v for k, v in kept.items() if v != {}}
+
+
+def _path_of(field: str, data: Any) -> PathKey:
+    """The path that ``smem.a.shape`` or ``tile[1]`` means, as far as ``data`` has it."""
+    path: list[str | int] = []
+    for part in re.findall(r"[^.\[\]]+", field):
+        key: str | int = int(part) if part.isdecimal() and isinstance(data, tuple) else part
+        if not has_child(data, key):
+            break
+        data = child(data, key)
+        path.append(key)
+    return tuple(path)
+
+
+def _similar_file(path: Path) -> str:
+    import difflib
+
+    try:
+        names = [p.name for p in path.parent.iterdir() if p.suffix in (".yaml", ".yml")]
+    except OSError:
+        return f"; the directory {path.parent} does not exist"
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(close[0])}?" if close else ""

@@ -1,0 +1,7 @@
+"""Many configs from one file: expansion, building, reports."""
+
+from __future__ import annotations
+
+from cutegen.matrix.expand import Case, Matrix, expand, load_matrix, select, shard
+
+__all__ = ["Case", "Matrix", "expand", "load_matrix", "select", "shard"]

@@ -1,0 +1,153 @@
+"""Check and build the cases of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cutegen.budget import BudgetError, over_budget
+from cutegen.build import Artifact
+from cutegen.errors import CompileError, ConfigError, CutegenError
+from cutegen.matrix.expand import Case
+from cutegen.matrix.junit import TestCase
+from cutegen.plan import plan
+from cutegen.render import RenderedKernel, Style, render
+
+__all__ = ["CaseResult", "Compiler", "run_cases"]
+
+Compiler = Callable[[Sequence[RenderedKernel]], Sequence["Artifact | CutegenError"]]
+"""Builds kernels; gives for each its artifact or what stopped it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult:
+    """What became of one case.
+
+    Attributes:
+        case: The case.
+        status: Whether it passed; skipped: it is illegal and the file says to skip such cases.
+        kernel: The kernel's name, when the config is legal.
+        artifact: What was built.
+        error: Why it did not pass.
+    """
+
+    case: Case
+    status: Literal["passed", "failed", "skipped"]
+    kernel: str | None = None
+    artifact: Artifact | None = None
+    error: CutegenError | None = None
+
+    @property
+    def code(self) -> int:
+        """The exit code that this result asks for."""
+        return self.error.exit_code if self.error is not None and self.status == "failed" else 0
+
+    @property
+    def kind(self) -> str:
+        """What went wrong, in one word."""
+        if isinstance(self.error, BudgetError):
+            return "budget"
+        if isinstance(self.error, ConfigError):
+            return "illegal"
+        if isinstance(self.error, CompileError):
+            return "compile"
+        return "toolchain" if self.error is not None else ""
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Registers, spills and shared memory, when it was built."""
+        if self.artifact is None:
+            return {}
+        used = self.artifact.resources
+        return {
+            "registers": used.registers,
+            "spill_bytes": used.spill_stores + used.spill_loads,
+            "smem_bytes": used.static_smem + used.dynamic_smem,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a JSON-ready dictionary."""
+        found: dict[str, Any] = {
+            "id": self.case.id,
+            "status": self.status,
+            "values": dict(self.case.values),
+            "kernel": self.kernel,
+            **self.figures,
+        }
+        if self.artifact is not None:
+            found["cached"] = self.artifact.cached
+            found["source"] = str(self.artifact.source)
+            found["library"] = str(self.artifact.so)
+            found["header"] = str(self.artifact.header)
+        if self.error is not None:
+            found.update(self.error.to_dict(), exit_code=self.error.exit_code)
+        return found
+
+    def test_case(self, suite: str, seconds: float) -> TestCase:
+        """The result as a JUnit test."""
+        first = str(self.error).splitlines() if self.error else [""]
+        fault = self.status == "failed" and self.kind == "toolchain"
+        return TestCase(
+            name=self.case.id,
+            classname=suite,
+            seconds=seconds,
+            status="error" if fault else self.status,
+            kind=self.kind,
+            message=" ".join(line.strip() for line in first[:2]),
+            detail=str(self.error) if self.error else "",
+            properties={name: str(value) for name, value in self.figures.items()},
+        )
+
+
+def run_cases(
+    cases: Sequence[Case],
+    *,
+    illegal: Literal["fail", "skip"] = "fail",
+    compiler: Compiler | None = None,
+    style: Style = "resolved",
+) -> list[CaseResult]:
+    """Check every case and build the legal ones.
+
+    Args:
+        cases: What to build, in the order of the results.
+        illegal: What an illegal case is.
+        compiler: Builds kernels, for example :func:`cutegen.build.compile_many`; left out: only check.
+        style: Style of the rendering.
+    """
+    results: dict[int, CaseResult] = {}
+    rendered: dict[int, RenderedKernel] = {}
+    for index, case in enumerate(cases):
+        try:
+            legal = plan(case.loaded.config)
+        except ConfigError as exc:
+            error = case.loaded.located_error(exc)
+            results[index] = CaseResult(
+                case=case, status="skipped" if illegal == "skip" else "failed", error=error
+            )
+            continue
+        if compiler is None:
+            results[index] = CaseResult(case=case, status="passed", kernel=legal.name)
+        else:
+            rendered[index] = render(legal, style=style)
+    built = compiler(list(rendered.values())) if compiler is not None else []
+    for (index, kernel), outcome in zip(rendered.items(), built, strict=True):
+        results[index] = _judge(cases[index], kernel, outcome)
+    return [results[index] for index in range(len(cases))]
+
+
+def _judge(case: Case, kernel: RenderedKernel, outcome: Artifact | CutegenError) -> CaseResult:
+    if isinstance(outcome, CutegenError):
+        return CaseResult(case=case, status="failed", kernel=kernel.name, error=outcome)
+    excess = over_budget(case.loaded.config.limits, outcome.resources)
+    error = None
+    if excess:
+        located = tuple(case.loaded.located(v) for v in excess)
+        error = BudgetError(f"{kernel.name} is over budget:", located)
+    return CaseResult(
+        case=case,
+        status="failed" if error else "passed",
+        kernel=kernel.name,
+        artifact=outcome,
+        error=error,
+    )

@@ -1,0 +1,88 @@
+"""A launch that was checked once and can be repeated at the lowest cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cutegen.binding import KernelLibrary
+    from cutegen.signature import Signature, SignatureTable
+
+__all__ = ["PreparedLaunch"]
+
+
+class PreparedLaunch:
+    """One checked call of a kernel on fixed tensors; calling it enqueues it on the current stream.
+
+    It keeps the tensors alive. Their contents may change between launches; their memory and shapes must
+    not (no ``resize_``, ``set_`` or ``t_``), because nothing is looked at again. Made by ``Kernel.plan``.
+
+    Attributes:
+        a: A; likewise b, c and out.
+        out: D, which each call overwrites and returns.
+        alpha: Factor of the product.
+        beta: Factor of C.
+    """
+
+    __slots__ = (
+        "_device",
+        "_launch",
+        "_library",
+        "_packed",
+        "_signature",
+        "_stream",
+        "_table",
+        "a",
+        "alpha",
+        "b",
+        "beta",
+        "c",
+        "out",
+    )
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        table: SignatureTable,
+        signature: Signature,
+        tensors: tuple[Tensor, Tensor, Tensor | None, Tensor],
+        alpha: float,
+        beta: float,
+    ) -> None:
+        self.a, self.b, self.c, self.out = tensors
+        self.alpha, self.beta = alpha, beta
+        self._library, self._table, self._signature = library, table, signature
+        self._launch = library.launch if not signature.empty else _nothing
+        self._device = signature.device
+        self._stream = table.backend.current_stream
+        self._packed: dict[int, bytes] = {}
+        self._pack()
+
+    def __call__(self) -> Tensor:
+        """Enqueue the launch on the current stream of the tensors' device and return D.
+
+        Raises:
+            LaunchError: The driver refused.
+        """
+        packed = self._packed.get(self._stream(self._device))
+        status = self._launch(packed or self._pack())
+        if status:
+            raise self._library.error(status, self._device)
+        return self.out
+
+    def _pack(self) -> bytes:
+        packed = self._table.addressed(
+            self._signature, self.a, self.b, self.c, self.out, self.alpha, self.beta
+        )
+        self._packed[self._stream(self._device)] = packed
+        return packed
+
+    def __repr__(self) -> str:
+        s = self._signature
+        return f"<PreparedLaunch {self._library.path.stem} M={s.m} N={s.n} K={s.k} on device {s.device}>"
+
+
+def _nothing(_: bytes) -> int:
+    return 0

@@ -1,0 +1,43 @@
+"""The legality rules: what cannot work is refused before the compiler starts, and nothing else.
+
+Every rule stands in one place with its reason and its source; ``cutegen rules`` prints them from here.
+"""
+
+from __future__ import annotations
+
+from cutegen.config import GemmConfig
+from cutegen.errors import Violation
+from cutegen.resolve import resolve
+from cutegen.rules import (  # noqa: F401  (each module registers its rules)
+    bounds,
+    epilogue,
+    g2s,
+    partition,
+    resources,
+    s2r,
+    smem,
+    tile,
+    tiled_mma,
+    types,
+)
+from cutegen.rules.facts import Facts
+from cutegen.rules.registry import FAMILIES, Family, Rule, rules
+
+__all__ = ["FAMILIES", "Family", "Rule", "all_rules", "check"]
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, family by family."""
+    return rules()
+
+
+def check(cfg: GemmConfig) -> list[Violation]:
+    """Everything that makes a config impossible; an empty list means that it is legal.
+
+    The config is resolved first. No config raises: whatever pydantic accepts is judged.
+    """
+    facts = Facts(cfg, resolve(cfg))
+    for rule in rules():
+        facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
+    facts.found.extend(v for v in facts.faults if v not in facts.found)
+    return facts.found

@@ -1,0 +1,170 @@
+"""Run a compiler as a child process: an argument list, one merged log, and no orphan when it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutegen.errors import ToolchainError
+
+__all__ = ["Children", "Completed", "parallel_jobs", "run"]
+
+_JOB_BYTES = 1024**3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed:
+    """A process that has ended.
+
+    Attributes:
+        returncode: Its exit status; negative when a signal ended it.
+        output: What it wrote to stdout and stderr, in order.
+        seconds: How long it took.
+    """
+
+    returncode: int
+    output: str
+    seconds: float
+
+    def describe_end(self) -> str:
+        """How it ended, in words."""
+        if self.returncode >= 0:
+            return f"exit status {self.returncode}"
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-self.returncode).name
+            hint = ", perhaps for lack of memory" if name == "SIGKILL" else ""
+            return f"ended by {name}{hint}"
+        return f"ended by signal {-self.returncode}"
+
+
+class Children:
+    """The processes of one batch, so that all of them can be stopped at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether :meth:`stop` was called."""
+        return self._stopped
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        """Take a process in; it is stopped at once if the batch was."""
+        with self._lock:
+            self._running.add(process)
+            if self._stopped:
+                _kill_group(process)
+
+    def remove(self, process: subprocess.Popen[bytes]) -> None:
+        """Forget a process that has ended."""
+        with self._lock:
+            self._running.discard(process)
+
+    def stop(self) -> None:
+        """Kill every process with its descendants, and every one that starts later."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                _kill_group(process)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    children: Children | None = None,
+) -> Completed:
+    """Run a command to its end.
+
+    Args:
+        argv: The command; never a shell string.
+        cwd: Its working directory.
+        env: Its environment; this process's when left out.
+        timeout: Seconds after which it is killed.
+        children: The batch it belongs to.
+
+    Raises:
+        ToolchainError: If it cannot be started or takes longer than ``timeout``.
+    """
+    start = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,  # a group of its own, so that nvcc's children can be killed with it
+        )
+    except OSError as error:
+        raise ToolchainError(f"{argv[0]} cannot be run: {error.strerror or error}") from error
+    if children is not None:
+        children.add(process)
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        raise ToolchainError(f"{argv[0]} did not end within {timeout:g} s") from error
+    finally:
+        if process.poll() is None:  # stopped by a timeout, Ctrl-C or any other exception
+            _kill_group(process)
+            process.communicate()
+        if children is not None:
+            children.remove(process)
+    return Completed(
+        returncode=process.returncode,
+        output=output.decode("utf-8", errors="replace"),
+        seconds=time.monotonic() - start,
+    )
+
+
+def parallel_jobs(requested: int | None) -> int:
+    """How many compile jobs to run at a time.
+
+    Args:
+        requested: The user's bound; None takes the number of usable cores. Free memory bounds both.
+    """
+    jobs = _usable_cores() if requested is None else requested
+    free = _free_memory()
+    return max(1, jobs if free is None else min(jobs, free // _JOB_BYTES))
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:  # not yet waited for, so its process id cannot have been reused
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _usable_cores() -> int:
+    cores = len(os.sched_getaffinity(0))
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        if quota != "max":
+            cores = min(cores, max(1, round(int(quota) / int(period))))
+    return cores
+
+
+def _free_memory() -> int | None:
+    free: list[int] = []
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        line = next(line for line in lines if line.startswith("MemAvailable:"))
+        free.append(int(line.split()[1]) * 1024)
+    with contextlib.suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = (group / "memory.current").read_text(encoding="ascii")
+        if limit != "max":
+            free.append(int(limit) - int(used))
+    return min(free, default=None)

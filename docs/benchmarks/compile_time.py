@@ -1,0 +1,78 @@
+"""Cold compile time: config to ``.so`` in the default style against ``nvcc -shared`` on the idiomatic text.
+
+    python docs/benchmarks/compile_time.py [CONFIG.yaml ...] [--repeat 3] [--json FILE]
+
+Both run in turn, alone, from an empty cache; the smallest of the repeats counts. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import cutegen
+from cutegen.build import compile_kernel
+from cutegen.toolchain import find_toolchain
+
+ROOT = Path(__file__).parent.parent.parent
+DEFAULT = ("multistage", "ampere_bf16", "sm80_bf16", "sm80_tf32")
+
+
+def resolved(path: Path) -> float:
+    """Seconds from the config file to the library, in the default style."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["CUTEGEN_CACHE_DIR"] = cache
+        begin = time.perf_counter()
+        cutegen.plan.cache_clear()
+        compile_kernel(cutegen.render(cutegen.plan(cutegen.load(path))))
+        return time.perf_counter() - begin
+
+
+def idiomatic(path: Path) -> float:
+    """Seconds of ``nvcc -shared`` on the idiomatic rendering."""
+    toolchain = find_toolchain()
+    kernel = cutegen.render(cutegen.plan(cutegen.load(path)), style="idiomatic")
+    code = kernel.arch.replace("sm_", "")
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "kernel.cu"
+        source.write_text(kernel.text)
+        command = [str(toolchain.nvcc), "-shared", "-Xcompiler", "-fPIC", "-std=c++17", "--expt-relaxed-constexpr"]
+        command += [f"-I{path}" for path in toolchain.include_dirs]
+        command += ["-gencode", f"arch=compute_{code},code=sm_{code}", "-lineinfo", "-cudart", "none"]
+        begin = time.perf_counter()
+        subprocess.run([*command, str(source), "-o", str(source.with_suffix(".so"))], check=True)
+        return time.perf_counter() - begin
+
+
+def main() -> None:
+    """Measure and print one row a config."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("configs", nargs="*", type=Path)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    configs = options.configs or [ROOT / f"examples/{name}.yaml" for name in DEFAULT]
+    with tempfile.TemporaryDirectory() as cache:  # what is cached once per toolchain is not part of a kernel
+        os.environ["CUTEGEN_CACHE_DIR"] = cache
+        compile_kernel(cutegen.render(cutegen.plan(cutegen.load(configs[0]))))
+    rows = {}
+    print(f"{'config':24s} {'resolved s':>10s} {'idiomatic s':>12s} {'ratio':>6s}")
+    for path in configs:
+        own, plain = [], []
+        for _ in range(options.repeat):
+            own.append(resolved(path))
+            plain.append(idiomatic(path))
+        rows[path.stem] = {"resolved": min(own), "idiomatic": min(plain), "ratio": min(own) / min(plain)}
+        print(f"{path.stem:24s} {min(own):10.2f} {min(plain):12.2f} {min(own) / min(plain):6.3f}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

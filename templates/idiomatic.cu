@@ -1,0 +1,42 @@
+//{% include "parts/provenance.cu" %}
+#include <cstdint>
+
+#include <cute/tensor.hpp>
+
+//{% include "parts/params.cu" %}
+
+//{% if cute.widens %}
+//{% include "parts/idiomatic_fma.cu" %}
+
+//{% endif %}
+namespace {{ name }} {
+
+using namespace cute;
+
+//{% include "parts/idiomatic_config.cu" %}
+
+//{% if mainloop == "direct" %}
+//{% include "parts/idiomatic_mainloop_direct.cu" %}
+//{% elif stages == 1 %}
+//{% include "parts/idiomatic_copy.cu" %}
+
+//{% include "parts/idiomatic_mainloop_single.cu" %}
+//{% else %}
+//{% include "parts/idiomatic_copy.cu" %}
+
+//{% include "parts/idiomatic_mainloop_multistage.cu" %}
+//{% endif %}
+
+//{% include "parts/convert.cu" %}
+
+//{% if store == "smem" %}
+//{% include "parts/idiomatic_store_smem.cu" %}
+//{% else %}
+//{% include "parts/idiomatic_store_direct.cu" %}
+//{% endif %}
+
+//{% include "parts/idiomatic_gemm.cu" %}
+
+}  // namespace {{ name }}
+
+//{% include "parts/idiomatic_entry.cu" %}

@@ -1,0 +1,336 @@
+/* Launcher of {{ name }}: one shared library with the kernel inside. Made by cutegen.
+ *
+ * The driver library is opened at the first launch, so this library loads on machines without a GPU. A warm
+ * launch reads one pointer, compares one context and calls cuLaunchKernel.
+ */
+#include "{{ name }}.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  THREADS = {{ launch.threads }},
+  SMEM_BYTES = {{ launch.smem_bytes }},
+  BLK_M = {{ launch.blk_m }},
+  BLK_N = {{ launch.blk_n }},
+  SMEM_WITHOUT_OPT_IN = 48 * 1024,
+  MAX_DEVICES = 64
+};
+
+static const char kernel_name[] = "{{ launch.kernel }}";
+
+__asm__(
+    ".pushsection .rodata,\"a\"\n"
+    ".balign 64\n"
+    ".hidden cutegen_image_cubin\n.globl cutegen_image_cubin\ncutegen_image_cubin:\n"
+    ".incbin \"{{ name }}.cubin\"\n"
+    ".balign 64\n"
+    ".hidden cutegen_image_ptx\n.globl cutegen_image_ptx\ncutegen_image_ptx:\n"
+    ".incbin \"{{ name }}.ptx\"\n"
+    ".byte 0\n" /* the driver reads PTX as a C string */
+    ".popsection\n");
+__attribute__((visibility("hidden"))) extern const char cutegen_image_cubin[];
+__attribute__((visibility("hidden"))) extern const char cutegen_image_ptx[];
+
+_Static_assert(sizeof(CutegenParams) == 96, "the kernel's parameter struct has 96 bytes");
+_Static_assert(offsetof(CutegenParams, alpha) == 80, "alpha lies at byte 80");
+_Static_assert(sizeof(CutegenLaunch) == 112, "the launch struct has 112 bytes");
+
+/* ------------------------------------------------------------------------------ the driver's interface */
+
+typedef int Result; /* CUresult */
+typedef struct CUctx_st* Context;
+typedef struct CUmod_st* Module;
+typedef struct CUfunc_st* Function;
+typedef struct CUstream_st* Stream;
+
+enum { /* values of cuda.h */
+  ERROR_NO_BINARY_FOR_GPU = 209,
+  ERROR_INVALID_IMAGE = 200,
+  ERROR_INVALID_PTX = 218,
+  ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  ERROR_CAPTURE_FIRST = 900, /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED .. WRONG_THREAD */
+  ERROR_CAPTURE_LAST = 908,
+  ATTRIBUTE_MAX_THREADS = 0,
+  ATTRIBUTE_STATIC_SMEM = 1,
+  ATTRIBUTE_LOCAL = 3,
+  ATTRIBUTE_REGISTERS = 4,
+  ATTRIBUTE_PTX_VERSION = 5,
+  ATTRIBUTE_BINARY_VERSION = 6,
+  ATTRIBUTE_MAX_DYNAMIC_SMEM = 8
+};
+
+static struct {
+  Result (*init)(unsigned flags);
+  Result (*device_get)(int* device, int ordinal);
+  Result (*context_retain)(Context* context, int device);
+  Result (*context_get)(Context* context);
+  Result (*context_push)(Context context);
+  Result (*context_pop)(Context* context);
+  Result (*module_load)(Module* module, const void* image);
+  Result (*module_unload)(Module module);
+  Result (*module_function)(Function* function, Module module, const char* name);
+  Result (*function_get)(int* value, int attribute, Function function);
+  Result (*function_set)(Function function, int attribute, int value);
+  Result (*function_load)(Function function); /* since CUDA 12.4; may be null */
+  Result (*occupancy)(int* blocks, Function function, int threads, size_t smem);
+  Result (*stream_capturing)(Stream stream, int* status);
+  Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
+                   void** extra);
+  Result (*error_name)(Result code, const char** text);
+  Result (*error_string)(Result code, const char** text);
+} cu;
+
+static const struct {
+  const char* name;
+  void* pointer;
+  int optional;
+} symbols[] = {
+    {"cuInit", &cu.init, 0},
+    {"cuDeviceGet", &cu.device_get, 0},
+    {"cuDevicePrimaryCtxRetain", &cu.context_retain, 0},
+    {"cuCtxGetCurrent", &cu.context_get, 0},
+    {"cuCtxPushCurrent_v2", &cu.context_push, 0},
+    {"cuCtxPopCurrent_v2", &cu.context_pop, 0},
+    {"cuModuleLoadData", &cu.module_load, 0},
+    {"cuModuleUnload", &cu.module_unload, 0},
+    {"cuModuleGetFunction", &cu.module_function, 0},
+    {"cuFuncGetAttribute", &cu.function_get, 0},
+    {"cuFuncSetAttribute", &cu.function_set, 0},
+    {"cuFuncLoad", &cu.function_load, 1},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", &cu.occupancy, 0},
+    {"cuStreamIsCapturing", &cu.stream_capturing, 0},
+    {"cuLaunchKernel", &cu.launch, 0},
+    {"cuGetErrorName", &cu.error_name, 0},
+    {"cuGetErrorString", &cu.error_string, 0},
+};
+
+/* ----------------------------------------------------------------------------------------------- state */
+
+typedef struct {
+  _Atomic(Function) function; /* null until the kernel is loaded; everything below is written before it */
+  Context context;
+  Module module;
+  int image;
+} Slot;
+
+static Slot slots[MAX_DEVICES];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int driver_ready; /* set once, when all of cu is there */
+
+/* The step at which this thread's last failure happened. */
+static _Thread_local struct {
+  int32_t code;
+  const char* step;
+} last;
+
+static int32_t failed(int32_t code, const char* step) {
+  last.code = code;
+  last.step = step;
+  return code;
+}
+
+static int is_capture_error(Result code) { return code >= ERROR_CAPTURE_FIRST && code <= ERROR_CAPTURE_LAST; }
+
+/* --------------------------------------------------------------------------------------------- loading */
+
+static int32_t open_driver(void) {
+  if (atomic_load(&driver_ready)) return CUTEGEN_OK;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return failed(CUTEGEN_NO_DRIVER, "libcuda.so.1, which comes with the GPU driver");
+  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; ++i) {
+    void* function = dlsym(library, symbols[i].name);
+    if (!function && !symbols[i].optional) return failed(CUTEGEN_NO_DRIVER, symbols[i].name);
+    memcpy(symbols[i].pointer, &function, sizeof function);
+  }
+  Result code = cu.init(0);
+  if (code) return failed(code, "cuInit");
+  atomic_store(&driver_ready, 1);
+  return CUTEGEN_OK;
+}
+
+/* Load the image that fits the device: the cubin, or else the PTX. */
+static int32_t load_image(Slot* slot) {
+  Result code = cu.module_load(&slot->module, cutegen_image_cubin);
+  slot->image = CUTEGEN_LOADED_CUBIN;
+  if (code == ERROR_NO_BINARY_FOR_GPU || code == ERROR_INVALID_IMAGE) {
+    code = cu.module_load(&slot->module, cutegen_image_ptx);
+    slot->image = CUTEGEN_LOADED_PTX;
+    if (code == ERROR_NO_BINARY_FOR_GPU || code == ERROR_INVALID_IMAGE || code == ERROR_INVALID_PTX ||
+        code == ERROR_UNSUPPORTED_PTX_VERSION)
+      return failed(CUTEGEN_NO_IMAGE, "the binary is for {{ target }} and the PTX for {{ virtual }}");
+  }
+  return code ? failed(code, "cuModuleLoadData") : CUTEGEN_OK;
+}
+
+/* Get the function of a loaded module ready to launch. */
+static int32_t prepare_function(Slot* slot, Function* function) {
+  Result code = cu.module_function(function, slot->module, kernel_name);
+  if (code) return failed(code, "cuModuleGetFunction");
+  if (cu.function_load && (code = cu.function_load(*function))) return failed(code, "cuFuncLoad");
+  int static_bytes = 0;
+  code = cu.function_get(&static_bytes, ATTRIBUTE_STATIC_SMEM, *function);
+  if (code) return failed(code, "cuFuncGetAttribute");
+  if (static_bytes + SMEM_BYTES > SMEM_WITHOUT_OPT_IN) {
+    code = cu.function_set(*function, ATTRIBUTE_MAX_DYNAMIC_SMEM, SMEM_BYTES);
+    if (code) return failed(code, "the device refuses {{ launch.smem_bytes }} bytes of shared memory");
+  }
+  return CUTEGEN_OK;
+}
+
+static int32_t load_in_context(Slot* slot, const Stream* stream) {
+  if (stream) { /* NOTE: loading would break a capture, so it is refused before it starts */
+    int status = 0;
+    Result code = cu.stream_capturing(*stream, &status);
+    if (status || is_capture_error(code)) return failed(CUTEGEN_CAPTURING, "cuStreamIsCapturing");
+    if (code) return failed(code, "cuStreamIsCapturing");
+  }
+  Function function = NULL;
+  int32_t code = load_image(slot);
+  if (!code) {
+    code = prepare_function(slot, &function);
+    if (code) cu.module_unload(slot->module);
+  }
+  if (is_capture_error(code)) return failed(CUTEGEN_CAPTURING, last.step); /* some other stream captures */
+  if (code) return code;
+  atomic_store_explicit(&slot->function, function, memory_order_release);
+  return CUTEGEN_OK;
+}
+
+/* Load the kernel on a device unless it is loaded; a failure is not remembered. */
+static int32_t load(int32_t ordinal, const Stream* stream) {
+  if (ordinal < 0 || ordinal >= MAX_DEVICES) return failed(CUTEGEN_BAD_ARGUMENT, "device");
+  Slot* slot = &slots[ordinal];
+  pthread_mutex_lock(&mutex);
+  int32_t code = CUTEGEN_OK;
+  if (!atomic_load_explicit(&slot->function, memory_order_acquire)) {
+    code = open_driver();
+    int device = 0;
+    if (!code && !slot->context) { /* retained once and for the life of the process */
+      Context context = NULL;
+      if ((code = cu.device_get(&device, ordinal))) failed(code, "cuDeviceGet");
+      else if ((code = cu.context_retain(&context, device))) failed(code, "cuDevicePrimaryCtxRetain");
+      else slot->context = context;
+    }
+    if (!code && (code = cu.context_push(slot->context))) failed(code, "cuCtxPushCurrent");
+    else if (!code) {
+      Context popped;
+      code = load_in_context(slot, stream);
+      cu.context_pop(&popped);
+    }
+  }
+  pthread_mutex_unlock(&mutex);
+  return code;
+}
+
+/* ------------------------------------------------------------------------------------------- interface */
+
+static int32_t launch_kernel(const CutegenLaunch* launch) {
+  if (!launch) return failed(CUTEGEN_BAD_ARGUMENT, "launch");
+  const CutegenParams* p = &launch->p;
+  if (p->m < 0 || p->n < 0 || p->k < 0) return failed(CUTEGEN_BAD_ARGUMENT, "m, n or k is negative");
+  if (launch->device < 0 || launch->device >= MAX_DEVICES) return failed(CUTEGEN_BAD_ARGUMENT, "device");
+  if (launch->flags | p->reserved) return failed(CUTEGEN_BAD_ARGUMENT, "flags and reserved must be 0");
+  if (p->m == 0 || p->n == 0) return CUTEGEN_OK;
+  int64_t blocks = (((int64_t)p->m + BLK_M - 1) / BLK_M) * (((int64_t)p->n + BLK_N - 1) / BLK_N);
+  if (blocks > INT32_MAX) return failed(CUTEGEN_GRID_TOO_LARGE, "grid");
+
+  Slot* slot = &slots[launch->device];
+  Stream stream = (Stream)launch->stream;
+  Function function = atomic_load_explicit(&slot->function, memory_order_acquire);
+  if (!function) {
+    int32_t code = load(launch->device, &stream);
+    if (code) return code;
+    function = atomic_load_explicit(&slot->function, memory_order_acquire);
+  }
+  Context current = NULL;
+  Result code = cu.context_get(&current);
+  if (code) return failed(code, "cuCtxGetCurrent");
+  int foreign = current != slot->context;
+  if (foreign && (code = cu.context_push(slot->context))) return failed(code, "cuCtxPushCurrent");
+  void* params[] = {(void*)p};
+  code = cu.launch(function, (unsigned)blocks, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
+  if (foreign) cu.context_pop(&current);
+  return code ? failed(code, "cuLaunchKernel") : CUTEGEN_OK;
+}
+
+static int32_t loaded_image(int32_t device) {
+  if (device < 0 || device >= MAX_DEVICES) return CUTEGEN_LOADED_NONE;
+  return atomic_load_explicit(&slots[device].function, memory_order_acquire) ? slots[device].image
+                                                                             : CUTEGEN_LOADED_NONE;
+}
+
+static int32_t ask_attributes(int32_t device, CutegenAttributes* out) {
+  if (!out) return failed(CUTEGEN_BAD_ARGUMENT, "attributes");
+  memset(out, 0, sizeof *out);
+  int32_t refused = load(device, NULL);
+  if (refused) return refused;
+  const struct {
+    int attribute;
+    int32_t* value;
+  } wanted[] = {
+      {ATTRIBUTE_REGISTERS, &out->registers},       {ATTRIBUTE_LOCAL, &out->local_bytes},
+      {ATTRIBUTE_STATIC_SMEM, &out->static_smem},   {ATTRIBUTE_MAX_THREADS, &out->max_threads},
+      {ATTRIBUTE_PTX_VERSION, &out->ptx_version},   {ATTRIBUTE_BINARY_VERSION, &out->binary_version},
+  };
+  Slot* slot = &slots[device];
+  Function function = atomic_load_explicit(&slot->function, memory_order_acquire);
+  Context popped;
+  Result code = cu.context_push(slot->context);
+  if (code) return failed(code, "cuCtxPushCurrent");
+  for (size_t i = 0; !code && i < sizeof wanted / sizeof wanted[0]; ++i)
+    if ((code = cu.function_get(wanted[i].value, wanted[i].attribute, function)))
+      failed(code, "cuFuncGetAttribute");
+  if (!code && (code = cu.occupancy(&out->blocks_per_sm, function, THREADS, SMEM_BYTES)))
+    failed(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  out->dynamic_smem = SMEM_BYTES;
+  cu.context_pop(&popped);
+  return code;
+}
+
+static const char* own_error(int32_t code) {
+  switch (code) {
+    case CUTEGEN_OK: return "no error";
+    case CUTEGEN_NO_DRIVER: return "the CUDA driver library is missing or too old";
+    case CUTEGEN_CAPTURING:
+      return "the kernel is not loaded on this device yet, and cannot be loaded during stream capture; "
+             "launch it once, or load it, before the capture";
+    case CUTEGEN_NO_IMAGE: return "the kernel was built for other devices";
+    case CUTEGEN_BAD_ARGUMENT: return "an argument is not valid";
+    case CUTEGEN_GRID_TOO_LARGE: return "the problem needs more CTAs than one launch can have";
+    default: return NULL;
+  }
+}
+
+static const char* describe_error(int32_t code) {
+  static _Thread_local char text[320];
+  const char* step = last.step && last.code == code && code ? last.step : NULL;
+  const char* own = own_error(code);
+  const char *name = NULL, *words = NULL;
+  if (!own && code > 0 && atomic_load(&driver_ready)) {
+    cu.error_name(code, &name);
+    cu.error_string(code, &words);
+  }
+  snprintf(text, sizeof text, "%s%s%s%s%s (%d)", step ? step : "", step ? ": " : "",
+           own ? own : name ? name : "unknown error", words ? ": " : "", words ? words : "", (int)code);
+  return text;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+#define EXPORT_ALL(prefix)                                                                                   \
+  EXPORT int32_t prefix##_launch(const CutegenLaunch* launch) { return launch_kernel(launch); }              \
+  EXPORT int32_t prefix##_load(int32_t device) { return load(device, NULL); }                                \
+  EXPORT int32_t prefix##_loaded(int32_t device) { return loaded_image(device); }                            \
+  EXPORT int32_t prefix##_attributes(int32_t device, CutegenAttributes* attributes) {                        \
+    return ask_attributes(device, attributes);                                                               \
+  }                                                                                                          \
+  EXPORT const char* prefix##_error(int32_t code) { return describe_error(code); }
+
+EXPORT int32_t cutegen_abi(void) { return CUTEGEN_ABI; }
+EXPORT_ALL(cutegen)
+EXPORT_ALL({{ name }})

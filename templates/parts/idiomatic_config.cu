@@ -1,0 +1,65 @@
+struct Config {
+  using ElementA    = {{ operands[0].element }};
+  using ElementB    = {{ operands[1].element }};
+  using ElementC    = {{ element_c }};
+  using ElementD    = {{ element_d }};
+  using Accumulator = {{ accumulator }};
+  using Scale       = {{ scale }};  // in which alpha * acc + beta * c is computed
+
+  static constexpr int BLK_M      = {{ blk_m }};
+  static constexpr int BLK_N      = {{ blk_n }};
+  static constexpr int BLK_K      = {{ blk_k }};
+  static constexpr int STAGES     = {{ stages }};
+  static constexpr int THREADS    = {{ threads }};
+  static constexpr int MIN_BLOCKS = {{ min_blocks }};  // CTAs per SM that the register budget allows
+  using CtaTiler = Shape<Int<BLK_M>,Int<BLK_N>,Int<BLK_K>>;
+
+  static constexpr bool RASTER_ALONG_M = {{ raster_along_m }};
+  static constexpr int  RASTER_GROUP   = {{ raster_group }};
+
+  // Global memory: the contiguous mode has a static stride of 1, the other a runtime stride of 64 bits.
+  using StrideA = {{ cute.stride_a }};  // (M,K)
+  using StrideB = {{ cute.stride_b }};  // (N,K)
+  using StrideC = {{ cute.stride_c }};  // (M,N)
+  using StrideD = {{ cute.stride_d }};  // (M,N)
+
+  // The MMA atom, repeated over threads and, up to the permutation's extents, over values.
+  using TiledMma = decltype(make_tiled_mma(
+      MMA_Atom<{{ cute.mma_op }}>{},
+      {{ cute.atom_layout }}{},
+      {{ cute.permutation }}{}));
+//{% if mainloop != "direct" %}
+
+  // Shared memory: the layout atom, repeated over the tile and the stages.
+//{% for op in cute.operands %}
+  using SmemLayoutAtom{{ op.name }} = {{ op.smem_atom }};
+  using SmemLayout{{ op.name }} = {{ op.smem }};  // (BLK_{{ op.mn }},BLK_K,PIPE)
+//{% endfor %}
+  static constexpr int SMEM_BYTES_A = {{ cute.smem_bytes_a }};  // sB begins here
+
+  // Global to shared memory. ZFILL: an element that is masked becomes zero.
+//{% for op in cute.operands %}
+  using G2SCopy{{ op.name }} = decltype(make_tiled_copy(
+      Copy_Atom<{{ op.g2s }}, Element{{ op.name }}>{},
+      {{ op.g2s_threads }}{},
+      {{ op.g2s_values }}{}));
+//{% endfor %}
+  static constexpr bool G2S_ASYNC_A = {{ cute.operands[0].g2s_async }};
+  static constexpr bool G2S_ASYNC_B = {{ cute.operands[1].g2s_async }};
+
+  // Shared memory to registers, in the arrangement that the TiledMma wants.
+//{% for op in cute.operands %}
+  using S2RCopy{{ op.name }} = decltype(make_tiled_copy_{{ op.name }}(Copy_Atom<{{ op.s2r }}, Element{{ op.name }}>{}, TiledMma{}));
+//{% endfor %}
+//{% endif %}
+//{% if store == "smem" %}
+
+  // The output tile on its way through shared memory: rows padded against bank conflicts.
+  using SmemLayoutD = {{ cute.smem_d }};  // (BLK_M,BLK_N)
+  using R2SCopyD = decltype(make_tiled_copy_C(Copy_Atom<{{ cute.r2s }}, ElementD>{}, TiledMma{}));
+  using S2GCopyD = decltype(make_tiled_copy(
+      Copy_Atom<{{ cute.s2g }}, ElementD>{},
+      {{ cute.s2g_threads }}{},
+      {{ cute.s2g_values }}{}));
+//{% endif %}
+};

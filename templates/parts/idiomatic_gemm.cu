@@ -1,0 +1,52 @@
+// A stride whose one runtime mode is ld.
+template <class Stride>
+CUTE_DEVICE Stride with_leading_stride(int64_t ld) {
+  Stride stride{};
+  get<is_constant<1, tuple_element_t<0, Stride>>::value ? 1 : 0>(stride) = ld;
+  return stride;
+}
+
+// The output tile (m,n) of this CTA: groups of RASTER_GROUP tiles along one mode; inside a group that mode
+// runs fastest.
+CUTE_DEVICE auto cta_tile(int m, int n) {
+  int tiles_m = ceil_div(uint32_t(m), uint32_t(Config::BLK_M));
+  int tiles_n = ceil_div(uint32_t(n), uint32_t(Config::BLK_N));
+  int along   = Config::RASTER_ALONG_M ? tiles_m : tiles_n;
+  int across  = Config::RASTER_ALONG_M ? tiles_n : tiles_m;
+  int tile    = blockIdx.x;
+  int first   = tile / (Config::RASTER_GROUP * across) * Config::RASTER_GROUP;
+  int width   = min(Config::RASTER_GROUP, along - first);
+  int rest    = tile - first * across;
+  int x = first + rest % width, y = rest / width;
+  return Config::RASTER_ALONG_M ? make_coord(x, y) : make_coord(y, x);
+}
+
+CUTE_DEVICE void gemm_device(CutegenParams const& p, unsigned char* smem) {
+  // Preconditions
+  CUTE_STATIC_ASSERT_V(size(Config::TiledMma{}) == Int<Config::THREADS>{});
+  CUTE_STATIC_ASSERT_V(evenly_divides(Config::CtaTiler{}, tile_shape(Config::TiledMma{})));
+
+  // The whole matrices
+  Tensor mA = make_tensor(make_gmem_ptr(static_cast<Config::ElementA const*>(p.a)), make_shape(p.m, p.k),
+                          with_leading_stride<Config::StrideA>(p.lda));                  // (M,K)
+  Tensor mB = make_tensor(make_gmem_ptr(static_cast<Config::ElementB const*>(p.b)), make_shape(p.n, p.k),
+                          with_leading_stride<Config::StrideB>(p.ldb));                  // (N,K)
+  Tensor mC = make_tensor(make_gmem_ptr(static_cast<Config::ElementC const*>(p.c)), make_shape(p.m, p.n),
+                          with_leading_stride<Config::StrideC>(p.ldc));                  // (M,N)
+  Tensor mD = make_tensor(make_gmem_ptr(static_cast<Config::ElementD*>(p.d)), make_shape(p.m, p.n),
+                          with_leading_stride<Config::StrideD>(p.ldd));                  // (M,N)
+
+  // This CTA's part of them, and what they hold from its first element on
+  auto [m, n] = cta_tile(p.m, p.n);
+  auto cta_coord = make_coord(m, n, _);                                                  // (m,n,k)
+  Tensor gA = local_tile(mA, Config::CtaTiler{}, cta_coord, Step<_1, X,_1>{});           // (BLK_M,BLK_K,k)
+  Tensor gB = local_tile(mB, Config::CtaTiler{}, cta_coord, Step< X,_1,_1>{});           // (BLK_N,BLK_K,k)
+  Tensor gC = local_tile(mC, Config::CtaTiler{}, cta_coord, Step<_1,_1, X>{});           // (BLK_M,BLK_N)
+  Tensor gD = local_tile(mD, Config::CtaTiler{}, cta_coord, Step<_1,_1, X>{});           // (BLK_M,BLK_N)
+  int m_left = p.m - m * Config::BLK_M, n_left = p.n - n * Config::BLK_N;
+
+  Tensor tCrC = partition_fragment_C(Config::TiledMma{}, take<0,2>(Config::CtaTiler{})); // (MMA,MMA_M,MMA_N)
+  clear(tCrC);
+  mainloop(gA, gB, m_left, n_left, p.k, smem, tCrC);
+  epilogue(gC, gD, m_left, n_left, Config::Scale(p.alpha), Config::Scale(p.beta), smem, tCrC);
+}

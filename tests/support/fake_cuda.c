@@ -1,0 +1,109 @@
+/* A libcuda.so.1 that records calls and does what it is told. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdarg.h>
+#include <string.h>
+#include <pthread.h>
+#include <time.h>
+
+typedef struct {
+  const void *a, *b, *c;
+  void* d;
+  long long lda, ldb, ldc, ldd;
+  int m, n, k, reserved;
+  double alpha, beta;
+} Params;
+
+static struct {
+  int init_error, cubin_error, ptx_error, set_error, launch_error, capturing, capture_error, load_ms, smem;
+} told;
+static const struct {
+  const char* name;
+  int* value;
+} names[] = {
+    {"init_error", &told.init_error},       {"cubin_error", &told.cubin_error},
+    {"ptx_error", &told.ptx_error},         {"set_error", &told.set_error},
+    {"launch_error", &told.launch_error},   {"capturing", &told.capturing},
+    {"capture_error", &told.capture_error}, {"load_ms", &told.load_ms},
+    {"smem", &told.smem},
+};
+static char text[1 << 16];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local void* stack[16];
+static _Thread_local int depth;
+
+static void record(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  pthread_mutex_lock(&mutex);
+  size_t used = strlen(text);
+  vsnprintf(text + used, sizeof text - used, format, arguments);
+  pthread_mutex_unlock(&mutex);
+  va_end(arguments);
+}
+
+static void* current(void) { return depth ? stack[depth - 1] : NULL; }
+
+/* For the test. */
+void fake_tell(const char* name, int value) {
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+    if (!strcmp(names[i].name, name)) *names[i].value = value;
+}
+const char* fake_calls(void) { return text; }
+void fake_forget(void) { text[0] = 0; }
+void fake_make_current(void* context) { stack[0] = context, depth = context != NULL; }
+void* fake_current(void) { return current(); }
+int fake_depth(void) { return depth; }
+
+/* For the launcher. */
+int cuInit(unsigned flags) { return record("init %u\n", flags), told.init_error; }
+int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, ordinal < 2 ? 0 : 101; }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = (void*)(0x1000 + (size_t)device);
+  return record("retain %d\n", device), 0;
+}
+int cuCtxGetCurrent(void** context) { return *context = current(), 0; }
+int cuCtxPushCurrent_v2(void* context) { return stack[depth++] = context, 0; }
+int cuCtxPopCurrent_v2(void** context) { return *context = stack[--depth], 0; }
+int cuModuleLoadData(void** module, const char* image) {
+  int ptx = !strncmp(image, "PTX", 3);
+  if (told.load_ms) nanosleep(&(struct timespec){0, told.load_ms * 1000000L}, NULL);
+  record("load %s %zu in %zx\n", ptx ? "ptx" : "cubin", ptx ? strlen(image) : 0, (size_t)current());
+  *module = (void*)(0x2000 + 16 * (size_t)ptx + ((size_t)current() & 15));
+  return ptx ? told.ptx_error : told.cubin_error;
+}
+int cuModuleUnload(void* module) { return record("unload %zx\n", (size_t)module), 0; }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  *function = (char*)module + 0x1000;
+  return record("function %s\n", name), 0;
+}
+int cuFuncLoad(void* function) { return record("function_load %zx\n", (size_t)function), 0; }
+int cuFuncGetAttribute(int* value, int attribute, void* function) {
+  (void)function;
+  static const int values[] = {1024, 0, 7, 24, 96, 80, 90};
+  return *value = attribute == 1 ? told.smem : values[attribute], 0;
+}
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+  return record("set %zx %d %d\n", (size_t)function, attribute, value), told.set_error;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, size_t smem) {
+  return *blocks = 3, record("occupancy %zx %d %zu\n", (size_t)function, threads, smem), 0;
+}
+int cuStreamIsCapturing(void* stream, int* status) {
+  return *status = told.capturing, record("capturing %zx\n", (size_t)stream), told.capture_error;
+}
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned smem, void* stream, void** params, void** extra) {
+  const Params* p = params[0];
+  record("launch %zx grid %u %u %u block %u %u %u smem %u stream %zx in %zx m %d n %d k %d a %zx ldd %lld "
+         "alpha %g beta %g%s\n",
+         (size_t)function, gx, gy, gz, bx, by, bz, smem, (size_t)stream, (size_t)current(), p->m, p->n, p->k,
+         (size_t)p->a, p->ldd, p->alpha, p->beta, extra ? " extra" : "");
+  return told.launch_error;
+}
+int cuGetErrorName(int code, const char** name) {
+  return *name = code == 1 ? "CUDA_ERROR_INVALID_VALUE" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : NULL, 0;
+}
+int cuGetErrorString(int code, const char** words) {
+  return *words = code == 1 ? "invalid argument" : code == 2 ? "out of memory" : NULL, 0;
+}
