@@ -98,9 +98,7 @@ _TV: dict[tuple[tuple[int, int, int], int], tuple[Layout, Layout, Layout]] = {
 }
 
 
-def _mma(
-    generation: int, shape: tuple[int, int, int], acc: DTypeName, a: DTypeName, b: DTypeName
-) -> MmaAtom:
+def _mma(generation: int, shape: tuple[int, int, int], acc: DTypeName, a: DTypeName, b: DTypeName) -> MmaAtom:
     cxx = {"f16": "F16", "bf16": "BF16", "tf32": "TF32", "f32": "F32", "f64": "F64", "s8": "S8"}
     cxx |= {"u8": "U8", "s32": "S32", "e4m3": "E4M3", "e5m2": "E5M2"}
     a_tv, b_tv, c_tv = _TV[shape, dtype(a).bits]
@@ -239,16 +237,16 @@ class CopyAtomS2R:
         return self.matrices * 32 // bits
 
 
+def _ldmatrix(matrices: int, transposed: bool) -> CopyAtomS2R:
+    name = f"SM75_U16x{2 * matrices}_LDSM_T" if transposed else f"SM75_U32x{matrices}_LDSM_N"
+    return CopyAtomS2R(name=name, kind="ldmatrix", matrices=matrices, transposed=transposed)
+
+
 #: S2R copy atoms by name.
 COPY_S2R: dict[str, CopyAtomS2R] = {
-    name: CopyAtomS2R(name=name, kind=kind, matrices=matrices, transposed=transposed)
-    for name, kind, matrices, transposed in (
-        ("SM75_U32x4_LDSM_N", "ldmatrix", 4, False),
-        ("SM75_U32x2_LDSM_N", "ldmatrix", 2, False),
-        ("SM75_U32x1_LDSM_N", "ldmatrix", 1, False),
-        ("SM75_U16x8_LDSM_T", "ldmatrix", 4, True),
-        ("SM75_U16x4_LDSM_T", "ldmatrix", 2, True),
-        ("SM75_U16x2_LDSM_T", "ldmatrix", 1, True),
-        ("UniversalCopy", "universal", 0, False),
+    atom.name: atom
+    for atom in (
+        *(_ldmatrix(matrices, transposed) for transposed in (False, True) for matrices in (4, 2, 1)),
+        CopyAtomS2R(name="UniversalCopy", kind="universal", matrices=0, transposed=False),
     )
 }

@@ -100,8 +100,8 @@ class TiledMma(_Model):
     layout: Annotated[tuple[int, int, int] | None, Auto] = Field(
         default=None, description="Atoms along M, N and K that run side by side on warps."
     )
-    permutation: Annotated[tuple[int | LayoutSpec, int | LayoutSpec, int | LayoutSpec] | None, Auto] = (
-        Field(default=None, description="Per mode an extent, or a layout {shape, stride}.")
+    permutation: Annotated[tuple[int | LayoutSpec, int | LayoutSpec, int | LayoutSpec] | None, Auto] = Field(
+        default=None, description="Per mode an extent, or a layout {shape, stride}."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
-from cutegen.config import GemmConfig, LayoutSpec
+from cutegen.config import LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import Layout, complement
 from cutegen.plan import KernelPlan, OperandPlan

@@ -36,6 +36,7 @@ __all__ = ["ConfigLike", "Kernel", "build", "build_many", "try_build_many"]
 
 ConfigLike = GemmConfig | Mapping[str, Any] | str | Path
 Rebuild = Callable[[GemmConfig], "Kernel"]
+Hot = tuple[Guard, Signature, Callable[[int], int], BOrder | None]
 
 
 class Kernel:
@@ -81,8 +82,8 @@ class Kernel:
         self._known: SignatureTable | None = None
         self._variants: dict[GemmConfig, Kernel] = {config: self}
         # the latest kernel(a, b, out=d) and kernel(a, b): guard, signature, stream getter, b_is
-        self._hot: tuple[Guard, Signature, Callable[[int], int], BOrder | None] | None = None
-        self._hot_new = self._hot
+        self._hot: Hot | None = None
+        self._hot_new: Hot | None = None
 
     def __call__(
         self,

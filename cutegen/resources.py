@@ -47,7 +47,7 @@ def _round_up(value: int, unit: int) -> int:
 
 
 def operand_stage_bytes(cfg: GemmConfig, which: Literal["a", "b"]) -> int:
-    """Bytes of one stage of one operand: its layout, rounded to whole swizzle periods and the buffers' alignment."""
+    """Bytes of one stage of one operand: its layout, rounded to swizzle periods and alignment."""
     layout = getattr(cfg.smem, which)
     if layout is None or cfg.tile is None:
         return 0
@@ -115,7 +115,7 @@ def accumulator_registers(cfg: GemmConfig) -> int:
 
 
 def fragment_registers(cfg: GemmConfig, buffers: int) -> int:
-    """32-bit registers of accumulators, ``buffers`` k-blocks of fragments, and vectors on their way to smem."""
+    """32-bit registers: accumulators, ``buffers`` k-blocks of fragments, vectors on their way to smem."""
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if atom is None or cfg.tile is None or cfg.tiled_mma.layout is None or cfg.tiled_mma.permutation is None:
         return 0

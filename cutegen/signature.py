@@ -216,6 +216,8 @@ class SignatureTable:
         tensors = (a, b) if c is None else (a, b, c)
         if out is not None:
             tensors = (*tensors, out)
+        shapes: tuple[Any, ...]
+        key: tuple[Any, ...]
         try:
             shapes = (a.shape, b.shape, c is None, out is None, b_is)
             found = self._by_shape.get(shapes)

@@ -187,7 +187,7 @@ static int32_t load_in_context(Slot* slot, const Stream* stream) {
   if (stream) { /* NOTE: loading would break a capture, so it is refused before it starts */
     int status = 0;
     Result code = cu.stream_capturing(*stream, &status);
-    if (status || is_capture_error(code)) return failed(CUTEGEN_CAPTURING, "cuStreamIsCapturing");
+    if (status || is_capture_error(code)) return failed(CUTEGEN_CAPTURING, NULL);
     if (code) return failed(code, "cuStreamIsCapturing");
   }
   Function function = NULL;
@@ -196,7 +196,7 @@ static int32_t load_in_context(Slot* slot, const Stream* stream) {
     code = prepare_function(slot, &function);
     if (code) cu.module_unload(slot->module);
   }
-  if (is_capture_error(code)) return failed(CUTEGEN_CAPTURING, last.step); /* some other stream captures */
+  if (is_capture_error(code)) return failed(CUTEGEN_CAPTURING, NULL); /* another stream captures */
   if (code) return code;
   atomic_store_explicit(&slot->function, function, memory_order_release);
   return CUTEGEN_OK;

@@ -134,6 +134,7 @@ def _copies(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
             "per_thread": copy.steps,
             "bytes": copy.vector * size,
             "asynchronous": copy.asynchronous,
+            "to": "registers" if copy.view is None else "shared memory",
         }
     }
     if read is not None:
@@ -145,17 +146,16 @@ def _fact_lines(plan: KernelPlan) -> Iterator[str]:
     found = facts(plan)
     limit = found["smem_limit"]
     stages = plan.config.stages or 1
-    smem = bytes_text(plan.smem_bytes)
-    if plan.stage_bytes:
-        smem += f": {stages} x {plan.stage_bytes} B"
+    smem = "none"
+    if plan.smem_bytes:
+        ring = f": {stages} x {plan.stage_bytes} B" if plan.stage_bytes else ""
+        share = f"{100 * plan.smem_bytes // limit} % of what a CTA may have on {plan.arch}"
+        smem = f"{bytes_text(plan.smem_bytes)}{ring}; {share}"
     rows = [
         ["kernel", plan.name],
         ["threads", f"{plan.threads} ({found['warps']} warps)"],
         ["k-blocks", f"{found['k_blocks']} of each k-tile{_buffered(plan)}"],
-        [
-            "shared memory",
-            f"{smem}; {100 * plan.smem_bytes // limit} % of what a CTA may have on {plan.arch}",
-        ],
+        ["shared memory", smem],
         [
             "registers",
             f"{found['accumulator_registers']} accumulators + {found['fragment_registers']} fragments, "
@@ -166,6 +166,8 @@ def _fact_lines(plan: KernelPlan) -> Iterator[str]:
     for which, copies in found["copies"].items():
         first, second = copies["from_global"], copies.get("from_shared")
         kind = "asynchronous" if first["asynchronous"] else "through registers"
+        if first["to"] == "registers":
+            kind = "straight to fragments"
         rows.append([f"load {which.upper()}", f"{_times(first)} a thread and k-tile, {kind}"])
         if second:
             rows.append(["", f"{_times(second)} a thread and k-block from shared memory"])

@@ -47,9 +47,7 @@ def wavefronts(offsets: Sequence[int | None], width: int, kind: AccessKind) -> i
     return sum(_phase(offsets[i : i + lanes], width) for i in range(0, len(offsets), lanes))
 
 
-def cp_async_ca_wavefronts(
-    offsets: Sequence[int | None], sources: Sequence[int | None], width: int
-) -> int:
+def cp_async_ca_wavefronts(offsets: Sequence[int | None], sources: Sequence[int | None], width: int) -> int:
     """Wavefronts of one ``cp.async.ca``: one pass for each 128-byte line that it reads.
 
     In a pass, the bank that most lanes write to decides; equal words do not merge. ``cp.async.cg`` has

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cutegen.layout.algebra import Layout, additive, complement
+from cutegen.layout.algebra import Layout, additive, complement, product
 
 __all__ = [
     "Coords",
@@ -64,7 +64,9 @@ class TileOffsets:
         """
         for mode, table in ((0, self.mn), (1, self.k)):
             if not additive(table, coords.threads(mode), coords.steps(mode)):
-                raise PartitionError(f"the layout atom cuts mode {'MN' if mode == 0 else 'K'} of the partition")
+                raise PartitionError(
+                    f"the layout atom cuts mode {'MN' if mode == 0 else 'K'} of the partition"
+                )
         return (
             [self.mn[mn] + self.k[k] for mn, k in coords.thread],
             [self.mn[mn] + self.k[k] for mn, k in coords.step],
@@ -138,9 +140,7 @@ def mma_partition(
     span = [atom[i] * warps[i] for i in (0, 1)]
     inner = [permutation[i].size // span[i] for i in (0, 1)]
     outer = [tile[i] // permutation[i].size for i in (0, 1)]
-    start = [
-        (a[0] + atom[0] * w[0], a[1] + atom[1] * w[1]) for w in warp_of for a in starts
-    ]
+    start = [(a[0] + atom[0] * w[0], a[1] + atom[1] * w[1]) for w in warp_of for a in starts]
     rest = [
         [span[i] * x + permutation[i].size * y for y in range(outer[i]) for x in range(inner[i])]
         for i in (0, 1)
@@ -168,9 +168,12 @@ def mma_partition(
     )
 
 
-def copy_partition(
-    threads: Layout, values: Layout, vector: int, tile: tuple[int, int]
-) -> Coords:
+def _two_extents(layout: Layout) -> tuple[int, int]:
+    shape = layout.shape if isinstance(layout.shape, tuple) else (layout.shape, 1)
+    return product(shape[0]), product(shape[1:])
+
+
+def copy_partition(threads: Layout, values: Layout, vector: int, tile: tuple[int, int]) -> Coords:
     """Partition a tile among the threads of ``make_tiled_copy(atom, threads, values)``.
 
     Steps are single copies of ``vector`` values, in the order (rest of the values, MN, K).
@@ -187,11 +190,7 @@ def copy_partition(
     thr, val = threads.inverse_table(), values.inverse_table()
     if thr is None or val is None:
         raise PartitionError("thread and value layouts must be bijections onto [0, size)")
-    extents = []
-    for layout in (threads, values):
-        shape = layout.shape if isinstance(layout.shape, tuple) else (layout.shape, 1)
-        extents.append(shape)
-    (tm, tk), (vm, vk) = extents  # type: ignore[misc]
+    (tm, tk), (vm, vk) = (_two_extents(layout) for layout in (threads, values))
     reps = (tile[0] // (tm * vm), tile[1] // (tk * vk))
     start = tuple(((i % tm) * vm, (i // tm) * vk) for i in thr)
     firsts = [(i % vm, i // vm) for i in val[::vector]]

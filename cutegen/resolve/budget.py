@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutegen.arch import arch
 from cutegen.config import GemmConfig
+from cutegen.resolve.copies import thread_count
 from cutegen.resources import (
     fragment_registers,
     k_block_count,
@@ -11,7 +12,6 @@ from cutegen.resources import (
     smem_bytes,
     stage_bytes,
 )
-from cutegen.resolve.copies import thread_count
 
 __all__ = ["resolve_budget"]
 
@@ -57,9 +57,7 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     elif cfg.mainloop == "simt":
         stages = stages or 2
     if stages is None:
-        asynchronous = all(
-            (copy.atom or "").startswith("SM80_CP_ASYNC") for copy in (cfg.g2s.a, cfg.g2s.b)
-        )
+        asynchronous = all((copy.atom or "").startswith("SM80_CP_ASYNC") for copy in (cfg.g2s.a, cfg.g2s.b))
         most = _DEFAULT_STAGES if asynchronous else 2
         while True:
             share = limit.smem_per_sm // blocks - limit.reserved_smem_per_block
@@ -83,7 +81,9 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     if store is None:
         store = "direct"
         if cfg.mainloop == "multistage":
-            through_smem = cfg.model_copy(update={"epilogue": cfg.epilogue.model_copy(update={"store": "smem"})})
+            through_smem = cfg.model_copy(
+                update={"epilogue": cfg.epilogue.model_copy(update={"store": "smem"})}
+            )
             if smem_bytes(through_smem) <= limit.smem_per_block:
                 store = "smem"
     return cfg.model_copy(update={"epilogue": cfg.epilogue.model_copy(update={"store": store})})

@@ -32,7 +32,9 @@ def _search(
     mn = atom.shape[0 if which == "a" else 1]
     tv = atom.a_tv if which == "a" else atom.b_tv
     tile = (max(mn, shape[0]), max(atom.shape[2], shape[1]))
-    offsets = tile_offsets(shape, stride, (-(-tile[0] // shape[0]) * shape[0], -(-tile[1] // shape[1]) * shape[1]))
+    offsets = tile_offsets(
+        shape, stride, (-(-tile[0] // shape[0]) * shape[0], -(-tile[1] // shape[1]) * shape[1])
+    )
     table = [offsets.mn[i % mn] + offsets.k[i // mn] for i in tv.table()]
     requests = [table[v : v + atom.threads] for v in range(0, len(table), atom.threads)]
     vector = max(1, 16 // size).bit_length() - 1
@@ -42,10 +44,6 @@ def _search(
 
     # The vector of a wide copy must stay whole: M covers 16 bytes.
     candidates = [
-        Swizzle(b, m, s)
-        for b in (1, 2, 3)
-        for m in (vector, vector + 1)
-        for s in (b, b + 1, b + 2)
-        if s <= 4
+        Swizzle(b, m, s) for b in (1, 2, 3) for m in (vector, vector + 1) for s in (b, b + 1, b + 2) if s <= 4
     ]
     return min([NO_SWIZZLE, *candidates], key=lambda s: (cost(s), s.b, s.m, s.s))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import gcd, log2
-from typing import Literal
+from typing import Any, Literal
 
 from cutegen.arch import arch
 from cutegen.atoms import COPY_G2S, MMA_ATOMS, MmaAtom
@@ -99,7 +99,7 @@ def resolve_smem(cfg: GemmConfig) -> GemmConfig:
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if not _uses_smem(cfg) or atom is None:
         return cfg
-    update = {
+    update: dict[str, Any] = {
         which: _default_smem(cfg, which, atom) for which in _OPERANDS if getattr(cfg.smem, which) is None
     }
     return cfg.model_copy(update={"smem": cfg.smem.model_copy(update=update)})
@@ -176,7 +176,7 @@ def resolve_g2s(cfg: GemmConfig) -> GemmConfig:
     """Fill the widest legal copies from global to shared memory, threads along the contiguous mode."""
     if not _uses_smem(cfg) or cfg.tile is None:
         return cfg
-    update = {}
+    update: dict[str, Any] = {}
     for which in _OPERANDS:
         copy = getattr(cfg.g2s, which)
         if None in (copy.atom, copy.bits, copy.threads, copy.values):
@@ -188,7 +188,7 @@ def resolve_g2s(cfg: GemmConfig) -> GemmConfig:
 
 def _with_strides(copy: CopyG2S) -> CopyG2S:
     """The same copy with every compact stride written out, so that resolving twice changes nothing."""
-    update = {}
+    update: dict[str, Any] = {}
     for name in ("threads", "values"):
         layout = getattr(copy, name)
         if layout is not None and layout.stride is None:
@@ -240,7 +240,11 @@ def _plain(
 def _well_tiled(cfg: GemmConfig, which: Which, atom: MmaAtom) -> bool:
     """Whether MMA and layout atom divide the operand's tile, so that its partition can be derived."""
     layout, permutation = getattr(cfg.smem, which), cfg.tiled_mma.permutation
-    if permutation is None or cfg.tiled_mma.layout is None or not atom_is_ordered(layout.shape, layout.stride):
+    if (
+        permutation is None
+        or cfg.tiled_mma.layout is None
+        or not atom_is_ordered(layout.shape, layout.stride)
+    ):
         return False
     mode = 0 if which == "a" else 1
     mn, k = operand_tile(cfg, which)
@@ -276,7 +280,7 @@ def resolve_s2r(cfg: GemmConfig) -> GemmConfig:
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if not _uses_smem(cfg) or atom is None:
         return cfg
-    update = {
+    update: dict[str, Any] = {
         which: _default_s2r(cfg, which, atom) for which in _OPERANDS if getattr(cfg.s2r, which) is None
     }
     return cfg.model_copy(update={"s2r": cfg.s2r.model_copy(update=update)})

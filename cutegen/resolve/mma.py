@@ -59,9 +59,7 @@ def resolve_atom(cfg: GemmConfig) -> GemmConfig:
     atoms = [a for a in atoms if _fits_given(cfg, a)] or atoms
     if not atoms:
         return cfg
-    return cfg.model_copy(
-        update={"tiled_mma": cfg.tiled_mma.model_copy(update={"atom": atoms[0].name})}
-    )
+    return cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"atom": atoms[0].name})})
 
 
 def tile_units(cfg: GemmConfig, atom: MmaAtom) -> Extents:
@@ -78,14 +76,16 @@ def tile_units(cfg: GemmConfig, atom: MmaAtom) -> Extents:
             smem, copy = getattr(cfg.smem, which), getattr(cfg.g2s, which)
             pieces = [smem.shape] if smem is not None else []
             if copy.threads is not None and copy.values is not None:
-                pieces.append(tuple(t * v for t, v in zip(copy.threads.shape, copy.values.shape, strict=True)))
+                pieces.append(
+                    tuple(t * v for t, v in zip(copy.threads.shape, copy.values.shape, strict=True))
+                )
             for mn, k in pieces:
                 units[mode], units[2] = lcm(units[mode], mn), lcm(units[2], k)
     return (units[0], units[1], units[2])
 
 
 def _targets(cfg: GemmConfig, atom: MmaAtom | None) -> Iterator[Extents]:
-    """Tiles to aim at: 128x128 with 64-byte k-tiles, 128-byte ones where shared memory abounds; then smaller."""
+    """Tiles to aim at: 128x128, k-tiles of 64 bytes or, where shared memory abounds, 128; then smaller."""
     size = dtype(cfg.a.dtype).bytes
     if cfg.mainloop == "simt":
         m, n, k = (128, 128, 8) if size <= 4 else (64, 64, 8)
@@ -173,9 +173,7 @@ def layouts(cfg: GemmConfig) -> Iterator[GemmConfig]:
     for m, n in fitting or choices:
         if m * n not in counts and len(counts) < _MOST_CHOICES:
             counts.add(m * n)
-            yield cfg.model_copy(
-                update={"tiled_mma": cfg.tiled_mma.model_copy(update={"layout": (m, n, 1)})}
-            )
+            yield cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"layout": (m, n, 1)})})
     if not counts:
         yield cfg
 
@@ -202,9 +200,7 @@ def resolve_permutation(cfg: GemmConfig) -> GemmConfig:
     else:
         regs = [v * dtype(t).bits // 32 for v, t in ((atom.a_values, atom.a), (atom.b_values, atom.b))]
         permutation = (_repeat(regs[0], m, cfg.tile[0]), _repeat(regs[1], n, cfg.tile[1]), k)
-    return cfg.model_copy(
-        update={"tiled_mma": cfg.tiled_mma.model_copy(update={"permutation": permutation})}
-    )
+    return cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"permutation": permutation})})
 
 
 def _vector_permutation(extent: int, span: int) -> int | LayoutSpec:

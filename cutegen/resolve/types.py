@@ -83,4 +83,3 @@ def _output(out: Output, natural: DTypeName, major: str) -> Output:
             "align": out.align or 16,
         }
     )
-

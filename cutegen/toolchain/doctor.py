@@ -89,7 +89,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Look at everything; raises nothing, changes nothing, does not initialise CUDA."""
+    """Look at everything; raises nothing, installs nothing, does not initialise CUDA."""
     nvcc, nvcc_finding = _nvcc()
     return Diagnosis(
         findings=(
@@ -248,9 +248,7 @@ def _driver() -> Finding:
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        return Finding(
-            name="GPU driver", needed_for="run", ok=False, problem=f"libcuda.so.1: {error}", fix=fix
-        )
+        return Finding(name="GPU driver", needed_for="run", ok=False, problem=str(error), fix=fix)
     version = ctypes.c_int(0)
     query = getattr(library, "cuDriverGetVersion", None)
     if query is None or query(ctypes.byref(version)) != 0 or version.value == 0:

@@ -101,7 +101,7 @@ def find_nvcc(explicit: str | None = None) -> Nvcc:
 
 
 def wheel_roots() -> list[Path]:
-    """Toolkit roots of the NVIDIA wheels in this Python's packages, newest CUDA first."""
+    """Toolkit roots of the NVIDIA wheels, newest CUDA first, and then in the order of ``sys.path``."""
     try:
         spec = importlib.util.find_spec("nvidia")
     except (ImportError, ValueError):
@@ -111,10 +111,10 @@ def wheel_roots() -> list[Path]:
     roots = [
         root
         for base in spec.submodule_search_locations
-        for root in Path(base).glob("cu[0-9]*")
+        for root in sorted(Path(base).glob("cu[0-9]*"))
         if (root / "bin").is_dir()
     ]
-    return sorted(roots, key=lambda root: (-int(re.sub(r"\D", "", root.name) or 0), str(root)))
+    return sorted(roots, key=lambda root: -int(re.sub(r"\D", "", root.name)))
 
 
 def _places(explicit: str | None) -> Iterator[tuple[Place, bool]]:

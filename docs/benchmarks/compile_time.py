@@ -42,7 +42,14 @@ def idiomatic(path: Path) -> float:
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "kernel.cu"
         source.write_text(kernel.text)
-        command = [str(toolchain.nvcc), "-shared", "-Xcompiler", "-fPIC", "-std=c++17", "--expt-relaxed-constexpr"]
+        command = [
+            str(toolchain.nvcc),
+            "-shared",
+            "-Xcompiler",
+            "-fPIC",
+            "-std=c++17",
+            "--expt-relaxed-constexpr",
+        ]
         command += [f"-I{path}" for path in toolchain.include_dirs]
         command += ["-gencode", f"arch=compute_{code},code=sm_{code}", "-lineinfo", "-cudart", "none"]
         begin = time.perf_counter()

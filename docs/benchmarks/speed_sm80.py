@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -186,7 +187,7 @@ def main() -> None:
     for size in (int(s) for s in options.sizes.split(",")):
         a, b, d = tensors(size, size, size, 0)
         for cool in (False, True):
-            bound = {name: lambda run=run: run(a, b, d) for name, run in runs.items()}  # type: ignore[misc]
+            bound = {name: partial(run, a, b, d) for name, run in runs.items()}
             results[f"{size} {'cool' if cool else 'hot'}"] = measure(
                 bound, options.rounds if size < 8000 else options.rounds // 2, cool
             )
@@ -199,7 +200,7 @@ def main() -> None:
     for size in (4096,):
         cases = {name: tensors(*shape) for name, shape in odd_shapes(size).items()}
         for own in ("128x128x64 s3", "256x128x64 s3"):
-            bound = {name: lambda t=t: runs[own](*t) for name, t in cases.items()}  # type: ignore[misc]
+            bound = {name: partial(runs[own], *t) for name, t in cases.items()}
             times = measure(bound, options.rounds, False)
             results[f"odd {own}"] = times
             print(f"\nodd shapes, {own}: us")

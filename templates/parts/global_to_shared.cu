@@ -70,13 +70,13 @@ struct GlobalToShared {
   CUTE_DEVICE void advance() { ptr += Config::BLK_K * k_stride; }
 };
 
-// One k-block of an operand from shared memory to its fragments.
+// Copies [first, last) of a k-block of an operand from shared memory to its fragments.
 template <class Operand, class Fragment>
 CUTE_DEVICE void s2r(SharedAddress<typename Operand::Read, typename Operand::Element> const& smem,
-                     uint32_t stage, int k_block, Fragment& tCrX, int buffer) {
+                     uint32_t stage, int k_block, Fragment& tCrX, int buffer, int first, int last) {
   using T = typename Operand::Element;
   CUTE_UNROLL
-  for (int i = 0; i < Operand::S2R_COPIES; ++i) {
+  for (int i = first; i < last; ++i) {
     uint32_t address = smem(i + Operand::S2R_COPIES * k_block) + stage;
     auto sX = make_tensor(make_smem_ptr(shared_ptr_at<T>(address)), Layout<Int<Operand::S2R_WIDTH>>{});
     auto rX = make_tensor(tCrX.data() + buffer * Operand::BUFFER + i * Operand::S2R_VEC, Layout<Int<Operand::S2R_VEC>>{});

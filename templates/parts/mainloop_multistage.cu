@@ -42,9 +42,10 @@ CUTE_DEVICE void mainloop(CutegenParams const& p, int m_begin, int n_begin, uint
     }
     __syncthreads();
   };
-  auto fetch = [&](uint32_t stage, int k_block, int buffer) {
-    s2r<OperandA>(sA, stage, k_block, tCrA, buffer);
-    s2r<OperandB>(sB, stage, k_block, tCrB, buffer);
+  auto fetch = [&](uint32_t stage, int k_block, int buffer) {  // in the order of first use
+    s2r<OperandB>(sB, stage, k_block, tCrB, buffer, 0, 1);
+    s2r<OperandA>(sA, stage, k_block, tCrA, buffer, 0, OperandA::S2R_COPIES);
+    s2r<OperandB>(sB, stage, k_block, tCrB, buffer, 1, OperandB::S2R_COPIES);
   };
 
   if constexpr (STAGES == 1) {

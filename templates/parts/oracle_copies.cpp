@@ -12,12 +12,9 @@ void evaluate_copy(std::string const& x, SmemLayout smem_layout, Coords const& c
   oracle::table((x + ".s2r.fragment").c_str(), fragment.layout());        // (MMA,MMA_MN,MMA_K)
   oracle::table((x + ".s2r.registers").c_str(), s2r_copy.get_slice(0).retile_D(fragment).layout());  // (CPY,CPY_MN,CPY_K)
   std::vector<int32_t> from, to, read;
-  for (int thread = 0; thread < Config::THREADS; ++thread) {
-    ThrCopy g2s_thr_copy = g2s_copy.get_slice(thread);
-    oracle::append_coords(from, g2s_thr_copy.partition_S(coords));        // (CPY,CPY_MN,CPY_K)
-    oracle::append_offsets(to, g2s_thr_copy.partition_D(sX), buffer);     // (CPY,CPY_MN,CPY_K,PIPE)
-    oracle::append_offsets(read, s2r_copy.get_slice(thread).partition_S(sX), buffer);  // (CPY,CPY_MN,CPY_K,PIPE)
-  }
+  oracle::append_coords(from, make_tensor(coords.data(), G2SCopy::tidfrg_S(coords.layout())));
+  oracle::append_offsets(to, make_tensor(sX.data(), G2SCopy::tidfrg_D(sX.layout())), buffer);
+  oracle::append_offsets(read, make_tensor(sX.data(), S2RCopy::tidfrg_S(sX.layout())), buffer);
   oracle::write((x + ".g2s.from").c_str(), from);
   oracle::write((x + ".g2s.to").c_str(), to);
   oracle::write((x + ".s2r.read").c_str(), read);

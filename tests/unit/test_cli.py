@@ -41,7 +41,7 @@ def bad(tmp_path: Path) -> str:
 @pytest.fixture
 def illegal(tmp_path: Path) -> str:
     path = tmp_path / "illegal.yaml"
-    path.write_text(GOOD.replace("stages: 3", "stages: 99"))
+    path.write_text(GOOD.replace("stages: 3", "stages: 9999"))
     return str(path)
 
 
@@ -523,7 +523,7 @@ def test_build_over_budget(good: str, toolchain: Toolchain) -> None:
 
 # matrix ---------------------------------------------------------------------------------------------------
 
-MATRIX = "arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nmatrix:\n  stages: [3, 2, 99]\n"
+MATRIX = "arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nmatrix:\n  stages: [3, 2, 9999]\n"
 
 
 @pytest.fixture
@@ -540,10 +540,10 @@ def test_matrix_reports_each_case(matrix: str, toolchain: Toolchain, tmp_path: P
     assert [line.split()[:2] for line in found.stdout.splitlines()] == [
         ["ok", "stages=3"],
         ["FAIL", "stages=2"],
-        ["FAIL", "stages=99"],
+        ["FAIL", "stages=9999"],
     ]
     assert "128 registers" in found.stdout
-    assert f"{matrix}:5:19: stages: " in found.stderr
+    assert f"{matrix}:5:18: stages: " in found.stderr
     assert "1 passed, 2 failed in " in found.stderr
     assert 'tests="3" failures="2"' in report.read_text()
     parsed = document("matrix", matrix, "--json")
@@ -564,7 +564,7 @@ def test_matrix_check_only_needs_no_compiler(matrix: str, monkeypatch: pytest.Mo
 
 
 def test_matrix_skips_illegal_cases_when_told(matrix: str, toolchain: Toolchain) -> None:
-    Path(matrix).write_text(MATRIX.replace("3, 2, 99", "3, 99") + "  illegal: skip\n")
+    Path(matrix).write_text(MATRIX.replace("3, 2, 9999", "3, 9999") + "  illegal: skip\n")
     found = cutegen("matrix", matrix)
     assert found.exit_code == 0
     assert "1 passed, 1 skipped" in found.stderr
@@ -573,7 +573,7 @@ def test_matrix_skips_illegal_cases_when_told(matrix: str, toolchain: Toolchain)
 def test_matrix_shards_and_selection(matrix: str, toolchain: Toolchain) -> None:
     assert [c["id"] for c in document("matrix", matrix, "--shard", "1/2", "--json")["cases"]] == [
         "stages=3",
-        "stages=99",
+        "stages=9999",
     ]
     assert [c["id"] for c in document("matrix", matrix, "--only", "stages=3", "--json")["cases"]] == [
         "stages=3"
@@ -588,7 +588,7 @@ def test_matrix_for_github_is_one_line_of_json(matrix: str) -> None:
     assert found.exit_code == 0
     assert found.stdout.count("\n") == 1
     assert json.loads(found.stdout) == {
-        "include": [{"id": "stages=3"}, {"id": "stages=2"}, {"id": "stages=99"}]
+        "include": [{"id": "stages=3"}, {"id": "stages=2"}, {"id": "stages=9999"}]
     }
     sharded = json.loads(cutegen("matrix", matrix, "--github", "--shards", "2").stdout)
     assert sharded == {
@@ -597,7 +597,7 @@ def test_matrix_for_github_is_one_line_of_json(matrix: str) -> None:
             {"index": 2, "shard": "2/2", "cases": 1},
         ]
     }
-    Path(matrix).write_text(MATRIX.replace("[3, 2, 99]", str(list(range(1, 300)))))
+    Path(matrix).write_text(MATRIX.replace("[3, 2, 9999]", str(list(range(1, 300)))))
     refused = cutegen("matrix", matrix, "--github")
     assert refused.exit_code == 2
     assert "--shards" in refused.stderr

@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "layout atoms",
         "problem config schema schema_errors loader",
         "resolve rules resources operands plan naming",
-        "render seal reference",
+        "render idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
         "kernel device binding prepared signature operand_check",
         "bench tune matrix report",

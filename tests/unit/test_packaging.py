@@ -61,7 +61,7 @@ def test_wheel_renders_without_the_checkout(wheel: Path, tmp_path: Path) -> None
     done = subprocess.run([str(script), "render", str(config)], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "__global__" in done.stdout
-    where = [str(python), "-c", "import cutegen.render as r; print(r.template_root())"]
+    where = [str(python), "-c", "from cutegen.render import template_root; print(template_root())"]
     found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
     assert Path(found) == site / "cutegen" / "templates"
 

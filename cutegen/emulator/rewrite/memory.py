@@ -1,0 +1,123 @@
+"""Translate PTX instructions that move data or wait for it."""
+
+from __future__ import annotations
+
+import re
+
+from cutegen.emulator.rewrite.operands import WIDTHS, Operands, UnknownInstructionError, unsigned
+from cutegen.emulator.rewrite.ptx import Instruction
+
+__all__ = ["barrier", "cp_async", "fence", "ldmatrix", "load_store", "mbarrier", "stmatrix", "wait_group"]
+
+
+def ldmatrix(ins: Instruction, ops: Operands) -> str:
+    """``ldmatrix`` of 8x8 matrices of 16 bits."""
+    match = re.match(r"ldmatrix\.sync\.aligned\.(?:m8n8\.)?x([124])(?:\.m8n8)?(\.trans)?\.shared(?:::cta)?\.b16$", ins.opcode)
+    if match is None:
+        raise UnknownInstructionError(ins.opcode)
+    to, address = ins.operands
+    return f"cge::ldmatrix({match[1]}, {_flag(match[2])}, {ops.address(address)}, {ops.pointers(to)})"
+
+
+def stmatrix(ins: Instruction, ops: Operands) -> str:
+    """``stmatrix`` of 8x8 matrices of 16 bits."""
+    match = re.match(r"stmatrix\.sync\.aligned\.(?:m8n8\.)?x([124])(?:\.m8n8)?(\.trans)?\.shared(?:::cta)?\.b16$", ins.opcode)
+    if match is None:
+        raise UnknownInstructionError(ins.opcode)
+    address, values = ins.operands
+    return f"cge::stmatrix({match[1]}, {_flag(match[2])}, {ops.address(address)}, {ops.pointers(values)})"
+
+
+def cp_async(ins: Instruction, ops: Operands) -> str:
+    """``cp.async`` from global to shared memory, with or without a source size."""
+    if not re.match(r"cp\.async\.c[ag]\.shared(::cta)?\.global(\.L2::(\w+))*$", ins.opcode):
+        raise UnknownInstructionError(ins.opcode)
+    to, source, size, *rest = ins.operands
+    cached = "L2::cache_hint" in ins.opcode
+    source_size = rest[0] if len(rest) > int(cached) else size
+    return (
+        f"cge::cp_async({ops.address(to)}, {ops.address(source, 'uint64_t')}, {ops.read(size, 'uint32_t')}, "
+        f"{ops.read(source_size, 'uint32_t')}, {_flag('.cg' in ins.opcode)})"
+    )
+
+
+def wait_group(ins: Instruction, ops: Operands) -> str:
+    """``cp.async`` groups."""
+    if ins.opcode == "cp.async.commit_group":
+        return "cge::cp_async_commit()"
+    if ins.opcode == "cp.async.wait_all":
+        return "cge::cp_async_wait_all()"
+    return f"cge::cp_async_wait({ops.read(ins.operands[0], 'uint32_t')})"
+
+
+def load_store(ins: Instruction, ops: Operands) -> str:
+    """``ld`` and ``st`` of shared, global or generic memory, scalars and vectors."""
+    parts = ins.parts
+    bits = WIDTHS.get(parts[-1])
+    if bits is None or bits not in (8, 16, 32, 64):
+        raise UnknownInstructionError(ins.opcode)
+    shared = any(part.startswith("shared") for part in parts)
+    if "param" in parts or "const" in parts or (parts[0] == "st" and "async" in parts):
+        raise UnknownInstructionError(ins.opcode)
+    memory, value = ins.operands[:2] if parts[0] == "st" else (ins.operands[1], ins.operands[0])
+    address = ops.address(memory, "uint32_t" if shared else "uint64_t")
+    generic = f"cge::shared_pointer({address})" if shared else f"cge::global_pointer({address})"
+    order = "acquire" if "acquire" in parts else "release" if "release" in parts else "plain"
+    return (
+        f"cge::{'store' if parts[0] == 'st' else 'load'}<{unsigned(bits)}>({generic}, cge::Order::{order}, "
+        f"{ops.pointers(value)})"
+    )
+
+
+def barrier(ins: Instruction, ops: Operands) -> str:
+    """``bar`` and ``barrier`` of one CTA, and of a warp."""
+    name = ins.opcode.replace("barrier.", "bar.").replace("bar.cta.", "bar.").replace(".aligned", "")
+    values = [ops.read(x, "uint32_t") for x in ins.operands]
+    if name == "bar.warp.sync":
+        return f"cge::warp_sync({values[0]})"
+    if name == "bar.sync" and values:
+        return f"cge::bar_sync({values[0]}, {values[1] if len(values) > 1 else '0'})"
+    if name == "bar.arrive":
+        return f"cge::bar_arrive({values[0]}, {values[1]})"
+    if name.startswith("bar.cluster.arrive"):
+        return "cge::cluster_arrive()"
+    if name.startswith("bar.cluster.wait"):
+        return "cge::cluster_wait()"
+    raise UnknownInstructionError(ins.opcode)
+
+
+def fence(ins: Instruction, ops: Operands) -> str:
+    """Fences: those between proxies and those of memory order."""
+    if ins.opcode.startswith("fence.proxy.async"):
+        return "cge::fence_proxy_async()"
+    if ins.opcode.startswith("fence.proxy.tensormap") or ins.opcode.startswith("fence.mbarrier_init"):
+        return "cge::fence_init()"
+    return "cge::fence()"
+
+
+def mbarrier(ins: Instruction, ops: Operands) -> str:
+    """``mbarrier`` in shared memory of this CTA or of another of the cluster."""
+    kind = ins.parts[1]
+    given = list(ins.operands)
+    if kind == "init":
+        return f"cge::mbarrier_init({ops.address(given[0])}, {ops.read(given[1], 'uint32_t')})"
+    if kind == "inval":
+        return f"cge::mbarrier_inval({ops.address(given[0])})"
+    if kind == "expect_tx":
+        return f"cge::mbarrier_expect({ops.address(given[0])}, {ops.read(given[1], 'uint32_t')})"
+    if kind == "arrive":
+        target = given.pop(0) if not given[0].startswith("[") else None
+        value = ops.read(given[1], "uint32_t") if len(given) > 1 else "1"
+        expects = "expect_tx" in ins.parts
+        call = f"cge::mbarrier_arrive({ops.address(given[0])}, {'1' if expects else value}, {value if expects else '0'})"
+        return ops.write(target, call) if target else call
+    if kind in ("try_wait", "test_wait"):
+        if "parity" not in ins.parts:
+            raise UnknownInstructionError(ins.opcode)
+        call = f"cge::mbarrier_wait({ops.address(given[1])}, {ops.read(given[2], 'uint32_t')}, {_flag(kind == 'try_wait')})"
+        return ops.write(given[0], call)
+    raise UnknownInstructionError(ins.opcode)
+
+
+def _flag(value: object) -> str:
+    return "true" if value else "false"
