@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +42,9 @@ Hot = tuple[Guard, Signature, Callable[[int], int], BOrder | None]
 class Kernel:
     """D = alpha * A*B^T + beta * C as one compiled kernel.
 
-    Calling it takes torch tensors on a GPU, enqueues one launch on the current stream of their device and
-    returns D. It neither synchronises nor allocates anything but D, and only that if ``out`` is not given,
-    so it can be captured in a CUDA graph (call :meth:`load` before). The result carries no gradient.
+    Calling it enqueues one launch on the current stream of the tensors' device and returns D. It neither
+    synchronises nor allocates anything but D (if ``out`` is not given), so a CUDA graph can capture it after
+    :meth:`load`. The result carries no gradient. Any number of threads may call one kernel.
 
     **B.** ``kernel(a, b)`` is ``torch.mm(a, b)``: ``b`` is (K,N), and whatever ``torch.mm`` accepts means
     the same here. The weight W (N,K) of a linear layer is passed as ``W.t()``, which copies nothing. A
@@ -55,8 +55,6 @@ class Kernel:
 
     **Alignment** is a property of the config. A call whose tensors are less aligned than the config says is
     refused, with the byte numbers; :meth:`variant_for` gives the kernel that takes them.
-
-    One kernel may be called from many threads. Get one from :func:`build`.
 
     Args:
         config: The resolved config.
@@ -133,16 +131,7 @@ class Kernel:
                 return out
         return self._call(a, b, c, out, alpha, beta, b_is)
 
-    def _call(
-        self,
-        a: Tensor,
-        b: Tensor,
-        c: Tensor | None,
-        out: Tensor | None,
-        alpha: float,
-        beta: float,
-        b_is: BOrder | None,
-    ) -> Tensor:
+    def _call(self, a: Any, b: Any, c: Any, out: Any, alpha: Any, beta: Any, b_is: BOrder | None) -> Any:
         """A call that is not like the latest one."""
         table = self._table()
         guard, signature = table.find(a, b, c, out, b_is)
@@ -302,7 +291,7 @@ def build(
         target=build_target(planned.config.arch, target),
         toolchain=toolchain,
         cache=cache,
-        evidence=_evidence(planned),
+        evidence=_Evidence(planned.config),
     )
     return _kernel(planned, artifact, style, toolchain, cache)
 
@@ -362,15 +351,14 @@ def try_build_many(
             outcomes[index] = error
     done = len(configs) - sum(map(len, groups.values()))
     for real, group in groups.items():
-        report = _shifted(progress, done, len(configs))
         artifacts = compile_many(
             [render(planned, style=style) for _, planned in group],
             target=real,
             jobs=jobs,
-            progress=report,
+            progress=_shifted(progress, done, len(configs)),
             toolchain=toolchain,
             cache=cache,
-            evidence=[_evidence(planned) for _, planned in group],
+            evidence=[_Evidence(planned.config) for _, planned in group],
         )
         for (index, planned), artifact in zip(group, artifacts, strict=True):
             outcomes[index] = (
@@ -384,9 +372,7 @@ def try_build_many(
 
 def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
     """A progress callback for one group among several."""
-    if progress is None:
-        return None
-    return lambda finished, _, outcome: progress(done + finished, total, outcome)
+    return progress and (lambda finished, _, outcome: progress(done + finished, total, outcome))
 
 
 def _kernel(
@@ -402,8 +388,20 @@ def _kernel(
     return Kernel(planned.config, artifact, rebuild=rebuild)
 
 
-def _evidence(planned: KernelPlan) -> dict[str, str]:
-    return {"config.yaml": dump(planned.config)}
+class _Evidence(Mapping[str, str]):
+    """The resolved config as a file, written out only when a kernel is really built."""
+
+    def __init__(self, config: GemmConfig) -> None:
+        self._files = {"config.yaml": config}
+
+    def __getitem__(self, name: str) -> str:
+        return dump(self._files[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 def _config(config: ConfigLike) -> GemmConfig:

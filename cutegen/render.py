@@ -15,6 +15,7 @@ from cutegen import settings
 from cutegen.arch import ArchName
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
+from cutegen.idiomatic import idiomatic_context
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
 from cutegen.plan import KernelPlan, OperandPlan
@@ -188,7 +189,8 @@ def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
     cfg, output = plan.config, plan.output
     blk_m, blk_n, blk_k = plan.tile
-    return {
+    own = {"cute": idiomatic_context(plan)} if style == "idiomatic" else {}
+    return own | {
         "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
         "version": __version__,
         "style": style,

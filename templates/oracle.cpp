@@ -1,5 +1,5 @@
-// Evaluates the partitions of idiomatic kernels on the host, thread by thread, and writes them to stdout:
-// for each array its name, a newline, its number of integers as text, a newline, and 32-bit integers.
+// Evaluates the partitions of idiomatic kernels on the host and writes them to stdout: for each array a
+// line with its name, a line with the number of its integers, and then these, 32 bits each.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -9,51 +9,54 @@
 
 namespace oracle {
 
-std::string prefix;
+inline std::string prefix;
+
+// Puts a name and a dot before the names of all arrays that are written while it lives.
+struct Scope {
+  std::string outer = prefix;
+  explicit Scope(char const* name) { prefix += std::string(name) + "."; }
+  ~Scope() { prefix = outer; }
+};
 
 inline void write(char const* name, std::vector<int32_t> const& values) {
   std::printf("%s%s\n%zu\n", prefix.c_str(), name, values.size());
   std::fwrite(values.data(), sizeof(int32_t), values.size(), stdout);
 }
 
-// The modes of a tensor or layout.
-template <class T>
-void sizes(char const* name, T const& x) {
-  std::vector<int32_t> out;
-  cute::for_each(cute::make_seq<cute::rank_v<T>>{}, [&](auto i) { out.push_back(int(cute::size<i>(x))); });
-  write(name, out);
-}
-
 // Coordinates, two integers each.
 template <class Tensor>
-void append_coords(std::vector<int32_t>& out, Tensor const& tensor) {
+void append_coords(std::vector<int32_t>& values, Tensor const& tensor) {
   for (int i = 0; i < size(tensor); ++i) {
-    auto c = tensor(i);
-    out.push_back(int(cute::get<0>(c)));
-    out.push_back(int(cute::get<1>(c)));
+    auto coord = tensor(i);
+    values.push_back(cute::get<0>(coord));
+    values.push_back(cute::get<1>(coord));
   }
 }
 
-// Distances from base, in elements.
+template <class Tensor>
+void write_coords(char const* name, Tensor const& tensor) {
+  std::vector<int32_t> values;
+  append_coords(values, tensor);
+  write(name, values);
+}
+
 template <class Tensor, class T>
-void append_offsets(std::vector<int32_t>& out, Tensor const& tensor, T const* base) {
+void write_offsets(char const* name, Tensor const& tensor, T const* base) {
+  std::vector<int32_t> values;
   for (int i = 0; i < size(tensor); ++i) {
-    out.push_back(int(&tensor(i) - base));
+    values.push_back(int32_t(&tensor(i) - base));
   }
+  write(name, values);
 }
 
 template <class Layout>
-void table(char const* name, Layout const& layout) {
-  std::vector<int32_t> out;
+void write_layout(char const* name, Layout const& layout) {
+  std::vector<int32_t> values;
   for (int i = 0; i < size(layout); ++i) {
-    out.push_back(int(layout(i)));
+    values.push_back(layout(i));
   }
-  write(name, out);
+  write(name, values);
 }
-
-// A copy that may or may not be there, and what it needs.
-template <char NAME, class Operand>
-void operand(Operand const&);
 
 }  // namespace oracle
 

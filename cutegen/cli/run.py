@@ -118,7 +118,7 @@ def _require_gpu() -> str:
     found = gpus()
     if not found:
         raise ToolchainError(
-            "run needs a GPU and its driver, which are not here; 'cutegen check' and 'cutegen build' work without"
+            "run needs a GPU and its driver, which are not here; 'check' and 'build' work without"
         )
     try:
         import torch

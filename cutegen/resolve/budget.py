@@ -42,6 +42,22 @@ def _min_blocks(cfg: GemmConfig, threads: int, buffers: int) -> int:
     return max(1, min(by_registers, by_threads, 4))
 
 
+def _stages(cfg: GemmConfig, blocks: int) -> tuple[int, int]:
+    """As many stages as pay and fit, and the CTAs per SM that share the memory with them."""
+    limit = arch(cfg.arch)
+    per_stage = stage_bytes(cfg)
+    if not per_stage:
+        return 1, blocks
+    asynchronous = all((copy.atom or "").startswith("SM80_CP_ASYNC") for copy in (cfg.g2s.a, cfg.g2s.b))
+    most = 2 if not asynchronous else 3 if cfg.mainloop == "simt" else _DEFAULT_STAGES
+    while True:
+        share = limit.smem_per_sm // blocks - limit.reserved_smem_per_block
+        fit = min(share, limit.smem_per_block) // per_stage
+        if fit >= min(3, most) or blocks == 1 or cfg.min_blocks is not None:
+            return max(1, min(most, fit)), blocks
+        blocks -= 1
+
+
 def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     """Fill ``min_blocks``, ``stages``, ``epilogue.store`` and ``scheduler.group``."""
     threads = thread_count(cfg)
@@ -51,21 +67,8 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     buffers = cfg.fragment_buffers or _buffers(cfg)
     blocks = cfg.min_blocks or _min_blocks(cfg, threads, buffers)
     stages = cfg.stages
-    per_stage = stage_bytes(cfg)
-    if cfg.mainloop == "direct":
-        stages = stages or 1
-    elif cfg.mainloop == "simt":
-        stages = stages or 2
     if stages is None:
-        asynchronous = all((copy.atom or "").startswith("SM80_CP_ASYNC") for copy in (cfg.g2s.a, cfg.g2s.b))
-        most = _DEFAULT_STAGES if asynchronous else 2
-        while True:
-            share = limit.smem_per_sm // blocks - limit.reserved_smem_per_block
-            fit = min(share, limit.smem_per_block) // per_stage if per_stage else 1
-            if fit >= min(3, most) or blocks == 1 or cfg.min_blocks is not None:
-                break
-            blocks -= 1
-        stages = max(1, min(most, fit))
+        stages, blocks = _stages(cfg, blocks)
     scheduler = cfg.scheduler.model_copy(update={"group": cfg.scheduler.group or _GROUP})
     store = cfg.epilogue.store
     if cfg.fragment_buffers is None and stages == 1:

@@ -87,7 +87,7 @@ def g2s_width(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "g2s-element",
     "g2s",
-    reason="A copy moves whole elements.",
+    reason="A copy moves whole elements; a part of one cannot be placed in a (MN, K) tile.",
     source=_MAKE_TILED_COPY,
 )
 def g2s_element(operand: OperandFacts) -> Iterator[Finding]:

@@ -145,12 +145,10 @@ def permutation_divides_tile(facts: Facts) -> Iterator[Finding]:
         return
     for mode, letter, layout in _entries(facts):
         extent = facts.tile[mode]
-        if extent % layout.size == 0:
-            continue
         span = _span(facts, mode) or layout.size
-        fixes = [f"BLK_{letter} {m}" for m in multiples(extent, layout.size)[-1:]]
-        if extent % span == 0:
-            fixes.insert(0, _patched(facts, mode, span))
+        if extent % layout.size == 0 or extent % span:
+            continue  # a tile that the atoms do not divide: see tile-divides-mma
+        fixes = [_patched(facts, mode, span), f"BLK_{letter} {multiples(extent, layout.size)[-1]}"]
         yield Finding(
             field="tiled_mma.permutation",
             got=f"{letter} {layout.size}",

@@ -43,14 +43,17 @@ def idiomatic(path: Path) -> float:
         source = Path(scratch) / "kernel.cu"
         source.write_text(kernel.text)
         command = [
-            str(toolchain.nvcc),
+            str(toolchain.nvcc.path),
             "-shared",
             "-Xcompiler",
             "-fPIC",
             "-std=c++17",
             "--expt-relaxed-constexpr",
         ]
-        command += [f"-I{path}" for path in toolchain.include_dirs]
+        command += [
+            f"-I{toolchain.cutlass.include}",
+            *(f"-I{path}" for path in toolchain.nvcc.extra_includes),
+        ]
         command += ["-gencode", f"arch=compute_{code},code=sm_{code}", "-lineinfo", "-cudart", "none"]
         begin = time.perf_counter()
         subprocess.run([*command, str(source), "-o", str(source.with_suffix(".so"))], check=True)

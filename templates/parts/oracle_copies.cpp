@@ -1,23 +1,17 @@
-// One operand's copies: where every thread reads and writes, in elements of the operand's buffer.
+// One operand's copies. tidfrg_S and tidfrg_D are what partition_S and partition_D slice for one thread:
+// (Thr,CPY,(CPY_MN,CPY_K,...)), here with the thread running fastest. Offsets are in elements of the
+// operand's buffer.
 template <class Element, class G2SCopy, class S2RCopy, class SmemLayout, class Coords, class Fragment>
-void evaluate_copy(std::string const& x, SmemLayout smem_layout, Coords const& coords, Fragment const& fragment) {
-  static Element buffer[1 << 20];
-  Tensor sX = make_tensor(make_smem_ptr(buffer), smem_layout);            // (BLK_MN,BLK_K,PIPE)
-  oracle::table((x + ".smem").c_str(), smem_layout);
-
-  G2SCopy g2s_copy;
-  S2RCopy s2r_copy;
-  oracle::sizes((x + ".g2s.sizes").c_str(), g2s_copy.get_slice(0).partition_S(coords));
-  oracle::sizes((x + ".s2r.sizes").c_str(), s2r_copy.get_slice(0).partition_S(sX));
-  oracle::table((x + ".s2r.fragment").c_str(), fragment.layout());        // (MMA,MMA_MN,MMA_K)
-  oracle::table((x + ".s2r.registers").c_str(), s2r_copy.get_slice(0).retile_D(fragment).layout());  // (CPY,CPY_MN,CPY_K)
-  std::vector<int32_t> from, to, read;
-  oracle::append_coords(from, make_tensor(coords.data(), G2SCopy::tidfrg_S(coords.layout())));
-  oracle::append_offsets(to, make_tensor(sX.data(), G2SCopy::tidfrg_D(sX.layout())), buffer);
-  oracle::append_offsets(read, make_tensor(sX.data(), S2RCopy::tidfrg_S(sX.layout())), buffer);
-  oracle::write((x + ".g2s.from").c_str(), from);
-  oracle::write((x + ".g2s.to").c_str(), to);
-  oracle::write((x + ".s2r.read").c_str(), read);
+void evaluate_copy(char const* operand, SmemLayout smem_layout, Coords const& cX, Fragment const& tCrX) {
+  static Element buffer[1 << 20];  // more than any shared memory holds
+  Tensor sX = make_tensor(make_smem_ptr(buffer), smem_layout);                         // (BLK_MN,BLK_K,PIPE)
+  oracle::Scope scope(operand);
+  oracle::write_layout("smem", smem_layout);
+  oracle::write_coords("g2s.from", make_tensor(cX.data(), G2SCopy::tidfrg_S(cX.layout())));
+  oracle::write_offsets("g2s.to", make_tensor(sX.data(), G2SCopy::tidfrg_D(sX.layout())), buffer);
+  oracle::write_offsets("s2r.from", make_tensor(sX.data(), S2RCopy::tidfrg_S(sX.layout())), buffer);
+  oracle::write_layout("s2r.to", S2RCopy::retile(tCrX.layout()));                      // (CPY,CPY_MN,CPY_K)
+  oracle::write_layout("registers", tCrX.layout());                                    // (MMA,MMA_MN,MMA_K)
 }
 
 inline void evaluate_copies() {

@@ -1,5 +1,6 @@
 //{% if cute.widens %}
 //{% include "parts/idiomatic_fma.cu" %}
+
 //{% endif %}
 namespace {{ name }} {
 
@@ -7,14 +8,14 @@ using namespace cute;
 
 //{% include "parts/idiomatic_config.cu" %}
 
-//{% if mainloop != "direct" %}
-//{% include "parts/oracle_copies.cpp" %}
-//{% endif %}
-
 //{% include "parts/oracle_mma.cpp" %}
 
+//{% if mainloop != "direct" %}
+//{% include "parts/oracle_copies.cpp" %}
+
+//{% endif %}
 inline void evaluate() {
-  oracle::prefix = "{{ name }}.";
+  oracle::Scope scope("{{ name }}");
   evaluate_mma();
 //{% if mainloop != "direct" %}
   evaluate_copies();

@@ -4,9 +4,6 @@ inline void evaluate_mma() {
   Tensor cA = make_identity_tensor(Shape<Int<Config::BLK_M>,Int<Config::BLK_K>>{});
   Tensor cB = make_identity_tensor(Shape<Int<Config::BLK_N>,Int<Config::BLK_K>>{});
   Tensor cC = make_identity_tensor(Shape<Int<Config::BLK_M>,Int<Config::BLK_N>>{});
-  oracle::sizes("a.fragment.sizes", tiled_mma.get_slice(0).partition_A(cA));
-  oracle::sizes("b.fragment.sizes", tiled_mma.get_slice(0).partition_B(cB));
-  oracle::sizes("c.fragment.sizes", tiled_mma.get_slice(0).partition_C(cC));
   std::vector<int32_t> a, b, c;
   for (int thread = 0; thread < Config::THREADS; ++thread) {
     ThrMMA thr_mma = tiled_mma.get_slice(thread);
@@ -14,7 +11,7 @@ inline void evaluate_mma() {
     oracle::append_coords(b, thr_mma.partition_B(cB));  // (MMA,MMA_N,MMA_K)
     oracle::append_coords(c, thr_mma.partition_C(cC));  // (MMA,MMA_M,MMA_N)
   }
-  oracle::write("a.fragment.coords", a);
-  oracle::write("b.fragment.coords", b);
-  oracle::write("c.fragment.coords", c);
+  oracle::write("a.fragment", a);
+  oracle::write("b.fragment", b);
+  oracle::write("c.fragment", c);
 }

@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     for layer in (
         "errors version",
         "settings dtypes arch yamlwrite yamlread",
-        "layout atoms",
+        "layout atoms numerics",
         "problem config schema schema_errors loader",
         "resolve rules resources operands plan naming",
         "render idiomatic seal reference",

@@ -39,8 +39,8 @@ def test_wheel_has_templates_types_and_license(wheel: Path) -> None:
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*") if p.is_file()}
     assert templates
     assert {f"cutegen/{name}" for name in templates} <= names
-    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "cutegen").rglob("*.py")}
-    assert modules <= names
+    files = (p for p in (ROOT / "cutegen").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    assert {p.relative_to(ROOT).as_posix() for p in files} <= names
     assert "cutegen/py.typed" in names
     assert any(name.endswith("LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("tests", "templates", "docs"))]

@@ -14,7 +14,7 @@ inline void __threadfence_block() { cge::fence(); }
 inline void __threadfence_system() { cge::fence(); }
 inline void __brkpt() { cge::trap("brkpt"); }
 inline void __trap() { cge::trap("trap"); }
-inline void __nanosleep(unsigned) { cge::bar_arrive(~0u, 0); }
+inline void __nanosleep(unsigned) { cge::pause(); }
 inline size_t __cvta_generic_to_shared(void const* p) { return cge::to_shared(reinterpret_cast<uintptr_t>(p)); }
 inline void* __cvta_shared_to_generic(size_t p) { return cge::shared_pointer(uint32_t(p)); }
 inline unsigned __isShared(void const* p) { return reinterpret_cast<uintptr_t>(p) - cge::kSharedWindow < cge::kSharedSpan; }

@@ -131,6 +131,7 @@ uint64_t shuffle(int mode, uint32_t mask, uint64_t value, int lane, int width);
 uint32_t ballot(uint32_t mask, bool predicate);
 uint32_t match_any(uint32_t mask, uint64_t value);
 void elect(uint32_t mask, void const* lane, void const* predicate);
+void pause();  // lets others run, for loops that poll
 void fence();
 void memory_load(void const* from, uint32_t bytes, Order order);
 void memory_store(void* to, uint32_t bytes, Order order);

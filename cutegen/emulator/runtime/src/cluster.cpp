@@ -1,0 +1,7 @@
+#include "cluster.hpp"
+
+namespace cge {
+
+bool run_engines() { return false; }
+
+}  // namespace cge

@@ -1,0 +1,220 @@
+#include "counts.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "report.hpp"
+
+namespace cge {
+
+namespace {
+
+enum Where : uint8_t { shared, global_memory };
+
+struct Total {
+  uint64_t requests = 0, cost = 0, ideal = 0, worst = 0;
+};
+
+using Key = std::tuple<uint32_t, uint8_t, uint8_t, uint32_t, uint32_t>;  // site, where, access, bytes, origin
+std::map<Key, Total> totals;
+struct Counted {
+  uint64_t count = 0;
+  std::string (*name)(uint64_t) = nullptr;
+};
+std::map<std::pair<uint32_t, uint64_t>, Counted> instructions;
+
+struct Pending {
+  Access access = Access::load;
+  bool bypass_l1 = false;
+  uint32_t bytes = 0, origin = 0;
+  Request request;
+};
+std::unordered_map<uint64_t, Pending> pending;  // by warp, site and repetition
+
+// Distinct 4-byte words in the fullest bank.
+uint32_t fullest_bank(uint32_t bytes, uint64_t const* address, uint32_t count, bool merge) {
+  uint32_t most = 0;
+  uint64_t words[32][160];
+  uint8_t fill[32] = {};
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint64_t w = address[i] / 4; w < (address[i] + bytes + 3) / 4; ++w) {
+      uint32_t const bank = w % 32;
+      uint64_t* const begin = words[bank];
+      if (merge && std::find(begin, begin + fill[bank], w) != begin + fill[bank]) { continue; }
+      begin[fill[bank]++] = w;
+      most = std::max<uint32_t>(most, fill[bank]);
+    }
+  }
+  return most;
+}
+
+bool pairs_merge(uint32_t mask, uint64_t const* address, uint32_t distance) {
+  for (uint32_t l = 0; l < 32; ++l) {
+    bool const both = (mask >> l & 1) && (mask >> (l ^ distance) & 1);
+    if (both && address[l] != address[l ^ distance]) { return false; }
+  }
+  return true;
+}
+
+uint32_t cp_async_wavefronts(uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source) {
+  uint32_t total = 0;
+  uint32_t left = mask;
+  while (left) {
+    uint64_t const line = source[__builtin_ctz(left)] / 128;
+    uint64_t chosen[32];
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < 32; ++l) {
+      if ((left >> l & 1) && source[l] / 128 == line) {
+        chosen[n++] = address[l];
+        left &= ~(1u << l);
+      }
+    }
+    total += fullest_bank(bytes, chosen, n, false);
+  }
+  return total;
+}
+
+void add(uint32_t site, Where where, Access access, uint32_t bytes, uint32_t origin, uint64_t cost, uint64_t ideal) {
+  Total& t = totals[Key{site, where, uint8_t(access), bytes, origin}];
+  ++t.requests;
+  t.cost += cost;
+  t.ideal += ideal;
+  t.worst = std::max(t.worst, cost);
+}
+
+uint32_t sectors(uint32_t bytes, uint32_t mask, uint64_t const* address) {
+  uint64_t seen[128];
+  uint32_t n = 0;
+  for (uint32_t l = 0; l < 32; ++l) {
+    if (!(mask >> l & 1)) { continue; }
+    for (uint64_t s = address[l] / 32; s <= (address[l] + bytes - 1) / 32; ++s) {
+      if (std::find(seen, seen + n, s) == seen + n) { seen[n++] = s; }
+    }
+  }
+  return n;
+}
+
+void finish(uint32_t site, Pending const& p) {
+  Request const& r = p.request;
+  uint32_t const lanes = uint32_t(__builtin_popcount(r.mask));
+  bool const copy = p.access == Access::cp_async;
+  if (copy || is_shared(reinterpret_cast<void*>(r.address[__builtin_ctz(r.mask)]))) {
+    // NOTE: the hardware's counters see nothing of cp.async.cg; its cost shows in the sectors.
+    if (!copy || !p.bypass_l1) {
+      add(site, shared, p.access, p.bytes, p.origin, wavefronts(p.access, p.bytes, r.mask, r.address, r.source),
+          ideal_wavefronts(p.access, p.bytes, lanes));
+    }
+  }
+  if (copy || !is_shared(reinterpret_cast<void*>(r.address[__builtin_ctz(r.mask)]))) {
+    uint64_t const* from = copy ? r.source : r.address;
+    uint32_t active = 0;
+    for (uint32_t l = 0; l < 32; ++l) { active |= (r.mask >> l & 1 && from[l]) ? 1u << l : 0; }
+    if (active) {
+      add(site, global_memory, p.access, p.bytes, p.origin, sectors(p.bytes, active, from),
+          (uint64_t(__builtin_popcount(active)) * p.bytes + 31) / 32);
+    }
+  }
+}
+
+char const* name_of(uint8_t access) {
+  static char const* const names[] = {"load", "store", "ldmatrix", "stmatrix", "cp.async"};
+  return names[access];
+}
+
+}  // namespace
+
+uint32_t wavefronts(Access access, uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source) {
+  if (access == Access::cp_async) { return cp_async_wavefronts(bytes, mask, address, source); }
+  uint32_t lanes = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
+  if (access == Access::load && bytes >= 8 && (pairs_merge(mask, address, 1) || pairs_merge(mask, address, 2))) {
+    lanes *= 2;
+  }
+  uint32_t total = 0;
+  for (uint32_t begin = 0; begin < 32; begin += lanes) {
+    uint64_t active[32];
+    uint32_t n = 0;
+    for (uint32_t l = begin; l < begin + lanes; ++l) {
+      if (mask >> l & 1) { active[n++] = address[l]; }
+    }
+    total += fullest_bank(bytes, active, n, true);
+  }
+  return total;
+}
+
+uint32_t ideal_wavefronts(Access, uint32_t bytes, uint32_t lanes) { return std::max(1u, lanes * bytes / 128); }
+
+void count_matrix(uint32_t site, Access access, int matrices, uint64_t const* rows, uint32_t origin) {
+  uint32_t total = 0;
+  for (int m = 0; m < matrices; ++m) { total += fullest_bank(16, rows + 8 * m, 8, true); }
+  add(site, shared, access, 16, origin, total, uint64_t(matrices));
+}
+
+void count_lane(uint32_t site, Access access, uint32_t bytes, void const* address, void const* source, uint32_t origin,
+                bool bypass_l1) {
+  Fiber& me = self();
+  Site& s = site_at(site);
+  if (s.fiber != &me || s.run != me.run) {
+    s.fiber = &me;
+    s.run = me.run;
+    s.repeat = 0;
+  }
+  uint64_t const warp = me.cta->rank * 64 + me.warp->index;
+  Pending& p = pending[(uint64_t(site) << 32) | (uint64_t(s.repeat++ & 0xffff) << 16) | warp];
+  Request& r = p.request;
+  if (r.mask && ((r.mask >> me.lane & 1) || r.run != me.run || p.bytes != bytes)) {
+    finish(site, p);
+    r.mask = 0;
+  }
+  p.access = access;
+  p.bytes = bytes;
+  p.origin = origin;
+  p.bypass_l1 = bypass_l1;
+  r.run = me.run;
+  r.address[me.lane] = reinterpret_cast<uint64_t>(address);
+  r.source[me.lane] = reinterpret_cast<uint64_t>(source);
+  r.mask |= 1u << me.lane;
+}
+
+void count_instruction(uint32_t site, uint64_t code, std::string (*name)(uint64_t)) {
+  Counted& c = instructions[{site, code}];
+  c.name = name;
+  ++c.count;
+}
+
+void flush_counts() {
+  for (auto& [key, p] : pending) {
+    if (p.request.mask) { finish(uint32_t(key >> 32), p); }
+  }
+  pending.clear();
+}
+
+void write_counts(std::string& out) {
+  flush_counts();
+  char line[400];
+  for (auto const& [key, t] : totals) {
+    auto const& [site, where, access, bytes, origin] = key;
+    std::snprintf(line, sizeof line,
+                  "{\"type\":\"traffic\",\"pc\":%zu,\"space\":\"%s\",\"access\":\"%s\",\"bytes\":%u,\"origin\":%d,"
+                  "\"requests\":%llu,\"cost\":%llu,\"ideal\":%llu,\"worst\":%llu}\n",
+                  reinterpret_cast<size_t>(site_at(site).pc), where == shared ? "shared" : "global", name_of(access),
+                  bytes, int(origin) - 1, static_cast<unsigned long long>(t.requests),
+                  static_cast<unsigned long long>(t.cost), static_cast<unsigned long long>(t.ideal),
+                  static_cast<unsigned long long>(t.worst));
+    out += line;
+  }
+  for (auto const& [key, counted] : instructions) {
+    std::snprintf(line, sizeof line, "{\"type\":\"instruction\",\"pc\":%zu,\"count\":%llu,\"name\":",
+                  reinterpret_cast<size_t>(site_at(key.first).pc), static_cast<unsigned long long>(counted.count));
+    out += line;
+    append_json(out, counted.name(key.second));
+    out += "}\n";
+  }
+  totals.clear();
+  instructions.clear();
+}
+
+}  // namespace cge

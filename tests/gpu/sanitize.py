@@ -1,0 +1,63 @@
+"""Launch kernels of every mainloop on awkward shapes, for compute-sanitizer to watch.
+
+    PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 \\
+        python -m tests.gpu.sanitize [--all] [--cache DIR]
+
+Tools: memcheck, racecheck, initcheck, synccheck. Each tensor is an allocation of its own, so that a read
+past its end shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+from cutegen.cache import open_cache
+from cutegen.kernel import build_many
+from tests.support.gpu import all_cases, fits, gemm_config, run_exact
+
+SHAPES = [
+    (136, 136, 72),
+    (10, 24, 40),
+    (128, 128, 128),
+    (1, 1, 1),
+    (7, 100, 16),
+    (130, 66, 200),
+    (65, 129, 0),
+]
+
+
+def main() -> int:
+    """Build, launch and compare; the comparison also keeps the results from being optimised away."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every type and layout, not one of each mainloop")
+    parser.add_argument("--cache", help="cache of kernels that are built already")
+    options = parser.parse_args()
+    configs = [
+        gemm_config("f16", d="f16", mainloop=mainloop, align=align, majors=majors, **fields)
+        for mainloop in ("multistage", "direct", "simt")
+        for align, majors in ((16, "kkn"), (2, "mnm"))
+        for fields in ({}, {"epilogue": {"store": "direct"}})
+    ]
+    configs += [gemm_config("f16", d="f16", stages=stages, align=2) for stages in (1, 2, 4)]
+    configs += [gemm_config("f16", d="f16", arch="sm_75", align=2), gemm_config("s8", align=4)]
+    if options.all:
+        configs += [case.config for case in all_cases()]
+    kernels = build_many(configs, cache=open_cache(Path(options.cache)) if options.cache else None)
+    launches = 0
+    for kernel in kernels:
+        for shape in SHAPES:
+            if fits(kernel.config, *shape):
+                for beta in (0, 1):
+                    run_exact(kernel, *shape, beta=beta)
+                    launches += 1
+        torch.cuda.synchronize()
+    sys.stdout.write(f"{len(kernels)} kernels, {launches} launches, all right\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""The commands about this machine and its GPU: doctor, cache, run."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cutegen.loader import load
+from tests.support.cli import GOOD, document, invoke
+
+
+def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_NVCC", "/nowhere")
+    monkeypatch.setattr("cutegen.device.gpus", lambda: ())
+    found = invoke("doctor")
+    assert found.exit_code == 3
+    assert "MISS  nvcc" in found.stdout
+    assert "fix: pip install 'cutegen[cuda13]'" in found.stdout
+    assert "build kernels  no" in found.stdout
+    assert "CUTEGEN_NVCC" in invoke("doctor", "-v").stdout
+    parsed = document("doctor", "--json")
+    assert parsed["ok"] is False
+    assert parsed["gpus"] == []
+
+
+def test_cache_commands_on_an_empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = tmp_path / "none yet"
+    monkeypatch.setenv("CUTEGEN_CACHE_DIR", str(root))
+    assert f"no kernels in {root}" in invoke("cache", "ls").stdout
+    assert "not made yet" in invoke("cache", "info").stdout
+    assert document("cache", "ls", "--json")["entries"] == []
+    assert document("cache", "info", "--json")["root"] == str(root)
+    assert "dropped 0 kernels" in invoke("cache", "prune", "--max-age", "30d", "--max-size", "2GiB").stdout
+    assert "dropped 0 kernels" in invoke("cache", "clear", "--yes").stdout
+    archive = tmp_path / "a.tar.gz"
+    assert "wrote 0 kernels" in invoke("cache", "export", str(archive)).stdout
+    assert "took 0 kernels" in invoke("cache", "import", str(archive)).stdout
+    missing = invoke("cache", "import", str(tmp_path / "no.tar"))
+    assert missing.exit_code == 3
+    assert missing.stderr.startswith("error: ")
+    assert document("cache", "export", str(archive), "abc", "--json")["error"] == "CacheError"
+
+
+def test_cache_settings_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_CACHE_SIZE", "lots")
+    found = invoke("cache", "info")
+    assert found.exit_code == 3
+    assert "CUTEGEN_CACHE_SIZE must be a size" in found.stderr
+
+
+def test_run_without_a_gpu_is_a_sentence(good: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cutegen.device.gpus", lambda: ())
+    found = invoke("run", good)
+    assert found.exit_code == 3
+    assert found.stderr.startswith("error: run needs a GPU")
+    assert document("run", good, "--json")["error"] == "ToolchainError"
+
+
+def test_run_with_a_torch_that_sees_no_gpu(good: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed; install cutegen[torch]")
+    monkeypatch.setattr("cutegen.device.gpus", lambda: (SimpleNamespace(name="H200", cc=90),))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    found = invoke("run", good)
+    assert found.exit_code == 3
+    assert "install a CUDA build of torch" in found.stderr
+
+
+@pytest.fixture
+def host_kernel(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A GPU that is the CPU: the kernel computes with torch, and adds ``error`` to one element."""
+    torch = pytest.importorskip("torch", reason="torch is not installed; install cutegen[torch]")
+    state = SimpleNamespace(error=0, calls=[])
+
+    def build(config: Any, **options: Any) -> Any:
+        def call(a: Any, b: Any, c: Any, out: Any, alpha: float, beta: float, b_is: str) -> None:
+            assert b_is == "nk"
+            assert torch.isnan(out).all()
+            state.calls.append((tuple(a.shape), tuple(b.shape), out.stride(), options["target"]))
+            value = alpha * (a.double() @ b.double().t())
+            out.copy_(value if c is None else value + beta * c.double())
+            if out.numel():
+                out[-1, -1] += state.error
+
+        kernel = type("Kernel", (), {"__call__": staticmethod(call)})()
+        vars(kernel).update(
+            config=config,
+            name="k",
+            artifact=SimpleNamespace(target="sm_90"),
+            loaded=lambda device: "cubin",
+        )
+        return kernel
+
+    monkeypatch.setattr("cutegen.device.gpus", lambda: (SimpleNamespace(name="H200", cc=90),))
+    monkeypatch.setattr("cutegen.toolchain.find_toolchain", lambda nvcc=None: "toolchain")
+    monkeypatch.setattr(importlib.import_module("cutegen.kernel"), "build", build)
+    monkeypatch.setattr("cutegen.cli.run._DEVICE", "cpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    return state
+
+
+def test_run_reports_what_is_right(good: str, host_kernel: SimpleNamespace) -> None:
+    found = invoke("run", good, "--m", "100", "--n", "72", "--k", "40", "--beta", "0.5", "--target", "native")
+    assert found.exit_code == 0, found.output
+    assert "all 7200 elements are right, bit for bit" in found.stdout
+    assert "sm_90, cubin loaded on H200" in found.stdout
+    assert host_kernel.calls == [((100, 40), (72, 40), (72, 1), "native")]
+    parsed = document("run", good, "--m", "0", "--json")
+    assert parsed["elements"] == 0
+
+
+def test_run_with_inexact_factors_uses_a_tolerance(good: str, host_kernel: SimpleNamespace) -> None:
+    found = invoke("run", good, "--m", "32", "--n", "32", "--alpha", "0.3")
+    assert "within the tolerance" in found.stdout
+
+
+def test_run_into_a_column_major_output(good: str, host_kernel: SimpleNamespace) -> None:
+    Path(good).write_text(GOOD + "d: {major: m}\n")
+    assert invoke("run", good, "--m", "64", "--n", "32").exit_code == 0
+    assert host_kernel.calls[0][2] == (1, 64)
+
+
+def test_run_names_the_first_wrong_element(good: str, host_kernel: SimpleNamespace) -> None:
+    host_kernel.error = 1000
+    found = invoke("run", good, "--m", "200", "--n", "200", "--k", "16")
+    assert found.exit_code == 1
+    assert "1 of 40000 elements are wrong; the first: D(199, 199) must be" in found.stderr
+    assert "CTA tile (1, 1), warp" in found.stderr
+    assert "cutegen run" in found.stderr
+    assert document("run", good, "--json")["error"] == "CheckFailedError"
+
+
+def test_threads_of_the_report_are_those_of_the_plan(good: str) -> None:
+    from cutegen.cli.run import _thread_of
+    from cutegen.plan import plan
+
+    found = plan(load(good))
+    thread_of = _thread_of(found)
+    blk_m, blk_n, _ = found.tile
+    owners = [thread_of(m, n) for m in range(blk_m) for n in range(blk_n)]
+    assert set(owners) == set(range(found.threads))
+    assert all(owners.count(t) == blk_m * blk_n // found.threads for t in (0, found.threads - 1))

@@ -1,0 +1,42 @@
+"""What ``cutegen`` offers, whatever was imported before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import cutegen
+
+
+@pytest.mark.parametrize("name", cutegen.__all__)
+def test_every_name_is_there(name):
+    assert getattr(cutegen, name) is not None
+    assert name in dir(cutegen)
+
+
+def test_an_unknown_name():
+    with pytest.raises(AttributeError, match="module 'cutegen' has no attribute 'nothing'"):
+        _ = cutegen.nothing
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "import cutegen.build, cutegen.plan, cutegen.render, cutegen.resolve",
+        "from cutegen.kernel import build",
+        "import cutegen; cutegen.build; import cutegen.build",
+        "from cutegen.build import compile_kernel",
+    ],
+)
+def test_functions_are_not_hidden_by_modules_of_their_name(before):
+    code = (
+        f"{before}\nimport cutegen\nfrom cutegen import build, plan, render, resolve\n"
+        "for name in ('build', 'plan', 'render', 'resolve', 'load', 'check', 'build_many'):\n"
+        "    assert type(getattr(cutegen, name)).__name__ in ('function', '_lru_cache_wrapper'), name\n"
+        "from cutegen.build import compile_kernel\nfrom cutegen.resolve.types import resolve_types\n"
+        "assert cutegen.build is build and cutegen.loader.load is cutegen.load\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
