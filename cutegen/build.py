@@ -129,7 +129,7 @@ def compile_many(
     Args:
         kernels: The kernels; equal ones are compiled once.
         target: As for :func:`compile_kernel`.
-        jobs: Most compilers at a time; by default the setting, or the number of cores. Free memory bounds it.
+        jobs: Compilers at a time; by default the setting, or the cores as far as free memory allows.
         progress: Called in this thread after each kernel.
         toolchain: As for :func:`compile_kernel`.
         cache: As for :func:`compile_kernel`.

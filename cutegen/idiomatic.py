@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 from typing import Any
 
@@ -29,9 +30,27 @@ def _layout(spec: LayoutSpec) -> str:
     return Layout.make(spec.shape, spec.stride).cxx()
 
 
-def _swizzled(swizzle: Swizzle, layout: str) -> str:
-    """The C++ type of a shared-memory layout; a swizzle of no bits is left out."""
-    return layout if swizzle.b == 0 else f"decltype(composition({swizzle.cxx()}{{}}, {layout}{{}}))"
+def _is_power_of_two(value: int) -> bool:
+    return value & (value - 1) == 0
+
+
+def _modes(layout: Layout) -> list[tuple[int, int]]:
+    """(extent, stride) of each mode of a flat layout."""
+    if isinstance(layout.shape, int):
+        return [(layout.shape, layout.stride)]  # type: ignore[list-item]
+    return list(zip(layout.shape, layout.stride, strict=True))  # type: ignore[arg-type]
+
+
+def _is_sliceable(swizzle: Swizzle, atom: Layout, rest: Layout, reps: Sequence[int]) -> bool:
+    """Whether CuTe can slice the swizzled tile: modes within a swizzle period must be powers of two."""
+    modes = _modes(atom)
+    *gaps, (_, last) = _modes(rest)
+    modes += gaps + [(extent, stride) for extent in reps for _, stride in (*gaps, (0, last))]
+    return all(
+        stride % swizzle.period == 0 or (_is_power_of_two(extent) and _is_power_of_two(stride))
+        for extent, stride in modes
+        if extent > 1
+    )
 
 
 def _permuted_sizes(cfg: GemmConfig) -> tuple[int, int, int]:
@@ -39,26 +58,26 @@ def _permuted_sizes(cfg: GemmConfig) -> tuple[int, int, int]:
     return permutation_layout(m).size, permutation_layout(n).size, permutation_layout(k).size
 
 
-def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, str]:
-    """The layout atom of one operand and the ring of stages made of it.
+def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
+    """The layout atom of one operand, and how stages made of it follow one another.
 
     ``tile_to_shape`` puts stages side by side. Where a stage is padded to whole swizzle periods (see
     :func:`cutegen.resources.operand_stage_bytes`), the stride between stages is written out instead.
     """
     cfg = plan.config
     spec = getattr(cfg.smem, operand.which)
-    mn, extent = ("M", plan.tile[0]) if operand.which == "a" else ("N", plan.tile[1])
-    atom, swizzle = Layout(spec.shape, spec.stride), swizzle_of(spec.swizzle)
+    extent = plan.tile[0 if operand.which == "a" else 1]
+    atom, swizzle, stages = Layout(spec.shape, spec.stride), swizzle_of(spec.swizzle), cfg.stages or 1
     stride = operand_stage_bytes(cfg, operand.which) // dtype(cfg.operand(operand.which).dtype).bytes
-    reps = (extent // spec.shape[0]) * (plan.tile[2] // spec.shape[1])
-    stages = cfg.stages or 1
-    if stages == 1 or complement(atom, atom.cosize * reps * stages)(reps) == stride:
-        shape = f"Shape<Int<BLK_{mn}>,Int<BLK_K>,Int<STAGES>>"
-        ring = f"decltype(tile_to_shape(SmemLayoutAtom{operand.which.upper()}{{}}, {shape}{{}}))"
-    else:
-        tile = f"tile_to_shape({atom.cxx()}{{}}, Shape<Int<BLK_{mn}>,Int<BLK_K>>{{}})"
-        ring = _swizzled(swizzle, f"decltype(append({tile}, Layout<Int<STAGES>,Int<{stride}>>{{}}))")
-    return {"smem_atom": _swizzled(swizzle, atom.cxx()), "smem": ring}
+    reps = (extent // spec.shape[0], plan.tile[2] // spec.shape[1])
+    rest = complement(atom, atom.cosize * reps[0] * reps[1] * stages)
+    evaluated = not _is_sliceable(swizzle, atom, rest, reps)
+    side_by_side = stages == 1 or rest(reps[0] * reps[1]) == stride
+    return {
+        "swizzle": None if swizzle.b == 0 else ("Evaluated" if evaluated else "") + swizzle.cxx(),
+        "atom": atom.cxx(),
+        "stage_stride": None if side_by_side else stride,
+    }
 
 
 def _s2r(plan: KernelPlan, operand: OperandPlan) -> str:
@@ -80,7 +99,7 @@ def _operand(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     copy = getattr(plan.config.g2s, operand.which)
     return {
         **result,
-        **_smem(plan, operand),
+        "smem": _smem(plan, operand),
         "g2s": operand.copy.op,
         "g2s_async": operand.copy.asynchronous,
         "g2s_threads": _layout(copy.threads),
@@ -132,8 +151,12 @@ def idiomatic_context(plan: KernelPlan) -> dict[str, Any]:
     cfg, atom = plan.config, plan.atom
     widens = atom.is_simt and atom.a != atom.acc
     m, n, k = cfg.tiled_mma.layout or (1, 1, 1)
+    operands = [_operand(plan, plan.a), _operand(plan, plan.b)]
     return {
         "widens": widens,
+        "evaluates_swizzle": any(
+            "Evaluated" in (op["smem"]["swizzle"] or "") for op in operands if "smem" in op
+        ),
         "mma_op": f"WideningFMA<{dtype(atom.acc).cxx},{dtype(atom.a).cxx}>" if widens else atom.name,
         "atom_layout": f"Layout<Shape<Int<{m}>,Int<{n}>,Int<{k}>>>",
         "permutation": f"Tile<{','.join(_permutation(p) for p in cfg.tiled_mma.permutation or (1, 1, 1))}>",
@@ -142,6 +165,6 @@ def idiomatic_context(plan: KernelPlan) -> dict[str, Any]:
         "stride_c": _stride(cfg.c.major == "m"),
         "stride_d": _stride(cfg.d.major == "m"),
         "smem_bytes_a": operand_stage_bytes(cfg, "a") * (cfg.stages or 1),
-        "operands": [_operand(plan, plan.a), _operand(plan, plan.b)],
+        "operands": operands,
         **_epilogue(plan),
     }

@@ -310,7 +310,7 @@ def build_many(
 
     Args:
         configs: As for :func:`build`; equal ones are compiled once.
-        jobs: Most compilers at a time; by default the number of cores. Free memory bounds it.
+        jobs: Compilers at a time; by default the setting, or the cores as far as free memory allows.
         progress: Called with the number of finished kernels, the number of all, and what finished.
         target: As for :func:`build`; likewise style, toolchain and cache.
         style: See target.

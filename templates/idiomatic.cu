@@ -13,6 +13,10 @@ namespace {{ name }} {
 
 using namespace cute;
 
+//{% if cute.evaluates_swizzle %}
+//{% include "parts/idiomatic_swizzle.cu" %}
+
+//{% endif %}
 //{% include "parts/idiomatic_config.cu" %}
 
 //{% if mainloop == "direct" %}

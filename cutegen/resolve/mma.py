@@ -169,6 +169,9 @@ def layouts(cfg: GemmConfig) -> Iterator[GemmConfig]:
         if copy.threads is not None and cfg.mainloop != "direct"
     }
     fitting = [c for c in choices if {c[0] * c[1] * atom.threads} == given] if given else []
+    if not fitting and cfg.mainloop != "direct":  # both tiles must split among the threads
+        elements = gcd(cfg.tile[0] * cfg.tile[2], cfg.tile[1] * cfg.tile[2])
+        fitting = [c for c in choices if elements % (c[0] * c[1] * atom.threads) == 0]
     counts: set[int] = set()
     for m, n in fitting or choices:
         if m * n not in counts and len(counts) < _MOST_CHOICES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cutegen.config import GemmConfig
 from cutegen.errors import Violation
 from cutegen.resolve import resolve
-from cutegen.rules import (  # noqa: F401  (each module registers its rules)
+from cutegen.rules import (  # noqa: F401  # each module registers its rules
     bounds,
     epilogue,
     g2s,
@@ -39,5 +39,5 @@ def check(cfg: GemmConfig) -> list[Violation]:
     facts = Facts(cfg, resolve(cfg))
     for rule in rules():
         facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
-    facts.found.extend(v for v in facts.faults if v not in facts.found)
+    facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
     return facts.found

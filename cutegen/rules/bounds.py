@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cutegen.resolve.bounds import EXTENT_LIMIT, integers, rank_is_sane, ranks
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import Finding, rule
-from cutegen.rules.text import either, yaml_list
+from cutegen.rules.text import yaml_list
 
 
 def _grouped(facts: Facts) -> dict[tuple[str, int], list[int]]:
@@ -17,12 +17,19 @@ def _grouped(facts: Facts) -> dict[tuple[str, int], list[int]]:
     return fields
 
 
+def _fix(field: str, values: list[int]) -> str:
+    whole = field.removesuffix(".shape").removesuffix(".stride")
+    single = field in ("stages",) or field.endswith(".bits")
+    written = str(values[0]) if single else yaml_list(values)
+    return f"leave {whole} out" + (f", or use {field}: {written}" if whole == field else "")
+
+
 @rule(
     "extent-positive",
     "bounds",
     reason="A mode without elements, a negative stride or a count of nothing describes no data; nvcc takes "
     "some of them without a word.",
-    source="CUTLASS media/docs/cpp/cute/01_layout.md: extents are positive; STYLE of this schema: strides are not negative",
+    source="CUTLASS media/docs/cpp/cute/01_layout.md, Shape and Stride; this schema leaves negative strides out",
 )
 def extent_positive(facts: Facts) -> Iterator[Finding]:
     """Extents and counts are at least 1, strides at least 0."""
@@ -32,7 +39,7 @@ def extent_positive(facts: Facts) -> Iterator[Finding]:
                 field=field,
                 got=yaml_list(values),
                 need=f"each number must be at least {low}",
-                fix=f"use {yaml_list(max(low, v) for v in values)} or leave the field out",
+                fix=_fix(field, [max(low, v) for v in values]),
             )
 
 
@@ -50,17 +57,17 @@ def extent_limit(facts: Facts) -> Iterator[Finding]:
                 field=field,
                 got=yaml_list(values),
                 need=f"each number must be at most {EXTENT_LIMIT}",
-                fix=f"use {yaml_list(min(128, v) for v in values)} or leave the field out",
+                fix=_fix(field, [min(128, v) for v in values]),
             )
 
 
 @rule(
     "layout-rank",
     "bounds",
-    reason="A stride without its extent, or an extent without its stride, means nothing; a copy's threads and "
-    "values lie in two modes, (MN, K).",
-    source="CUTLASS include/cute/layout.hpp: shape and stride must be congruent; include/cute/atom/copy_atom.hpp, "
-    "make_tiled_copy",
+    reason="A stride without its extent, or an extent without its stride, means nothing; a copy's threads "
+    "and values lie in two modes, (MN, K).",
+    source="CUTLASS include/cute/layout.hpp: shape and stride must be congruent; "
+    "include/cute/atom/copy_atom.hpp, make_tiled_copy",
 )
 def layout_rank(facts: Facts) -> Iterator[Finding]:
     """Shape and stride have the same number of modes, two for copies."""
@@ -75,5 +82,7 @@ def layout_rank(facts: Facts) -> Iterator[Finding]:
             field=field,
             got=f"shape {yaml_list(layout.shape)}{stride}",
             need=f"the layout must have {wanted}",
-            fix=either([f"write {{shape: {yaml_list(fixed)}}}", "leave the field out"]),
+            fix=f"use {field}: {{shape: {yaml_list(fixed)}}}, or leave {field} out"
+            if modes
+            else f"leave {field} out",
         )

@@ -13,9 +13,9 @@ _MOST_GROUP = 2**31 - 1
 @rule(
     "raster-group",
     "epilogue",
-    reason="The kernel counts CTAs in 32 bits.",
-    source="CUDA C++ Programming Guide, table Technical Specifications per Compute Capability: maximum x-dimension of a "
-    "grid, 2^31-1",
+    reason="A grid has fewer than 2^31 CTAs, and the kernel counts them and their groups in 32 bits.",
+    source="CUDA C++ Programming Guide, table Technical Specifications per Compute Capability: maximum "
+    "x-dimension of a grid, 2^31-1",
 )
 def raster_group(facts: Facts) -> Iterator[Finding]:
     """The raster group is a 32-bit count."""
@@ -25,5 +25,5 @@ def raster_group(facts: Facts) -> Iterator[Finding]:
             field="scheduler.group",
             got=str(group),
             need=f"must be at most {_MOST_GROUP}",
-            fix="use scheduler: {group: 8}",
+            fix="use scheduler.group: 8",
         )

@@ -6,7 +6,6 @@ A rule that needs a value which is None yields nothing: another rule says what i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -15,7 +14,7 @@ from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, CopyAtomG2S, CopyAtomS2
 from cutegen.config import CopyG2S, GemmConfig, LayoutSpec, Operand, SmemLayout
 from cutegen.dtypes import DType, dtype
 from cutegen.errors import Violation
-from cutegen.layout.algebra import Layout
+from cutegen.layout.algebra import IntTuple, Layout
 from cutegen.layout.partition import TileOffsets, atom_is_ordered, tile_offsets
 from cutegen.layout.swizzle import Swizzle
 from cutegen.operands import PlanFault, derive_direct, derive_g2s, derive_output, derive_s2r
@@ -23,10 +22,15 @@ from cutegen.resolve.bounds import EXTENT_LIMIT, rank_is_sane, swizzle_is_sane
 from cutegen.resolve.copies import smem_major
 from cutegen.resources import swizzle_of
 
-__all__ = ["Facts", "OperandFacts"]
+__all__ = ["Facts", "OperandFacts", "flat"]
 
 Which = Literal["a", "b"]
 Mode = Literal["k", "mn"]
+
+
+def flat(value: IntTuple) -> tuple[int, ...]:
+    """Shape or stride of a layout that is not nested, as a config's are."""
+    return (value,) if isinstance(value, int) else tuple(v for v in value if isinstance(v, int))
 
 
 def _in_range(values: tuple[int, ...], low: int = 1) -> bool:
@@ -231,11 +235,6 @@ class Facts:
             try:
                 step()
             except PlanFault as fault:
-                found = fault.violation
-                if found.rule == "s2r-row-contiguous":  # the layout has whole rows: the permutation tears them
-                    fix = f"use {found.field}: UniversalCopy, or extents instead of layouts in tiled_mma.permutation"
-                    found = replace(found, fix=fix)
-                if found not in faults:
-                    faults.append(found)
+                if fault.violation not in faults:
+                    faults.append(fault.violation)
         return faults
-

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from cutegen.arch import ARCHS
 from cutegen.atoms import COPY_G2S
 from cutegen.config import LayoutSpec
-from cutegen.layout.algebra import Layout
-from cutegen.rules.facts import OperandFacts
+from cutegen.rules.facts import OperandFacts, flat
 from cutegen.rules.registry import Finding, operand_rule
-from cutegen.rules.suggest import copy_yaml, default_copy, layout_yaml, other_shapes
-from cutegen.rules.text import either, multiples, shape, yaml_list
+from cutegen.rules.suggest import copy_yaml, default_copy, layout_yaml, other_shapes, tile_yaml
+from cutegen.rules.text import either, multiples, yaml_list
 
 _MAKE_TILED_COPY = "CUTLASS include/cute/atom/copy_atom.hpp, make_tiled_copy"
 _CP_ASYNC = "PTX ISA, cp.async; CUTLASS include/cute/arch/copy_sm80.hpp"
@@ -35,14 +34,15 @@ def g2s_atom_known(operand: OperandFacts) -> Iterator[Finding]:
         field=f"g2s.{operand.which}.atom",
         got=name,
         need="must be the name of a known copy atom",
-        fix=(f"did you mean {close[0]}? " if close else "") + f"use {either(able)}",
+        fix=(f"did you mean {close[0]}? " if close else "") + f"use g2s.{operand.which}.atom: {either(able)}",
     )
 
 
 @operand_rule(
     "g2s-atom-arch",
     "g2s",
-    reason="cp.async exists from sm_80 on; before, the header leaves the copy out, which nvcc compiles without a word.",
+    reason="cp.async exists from sm_80 on; before, the header leaves the copy out, which nvcc compiles "
+    "without a word.",
     source=_CP_ASYNC,
 )
 def g2s_atom_arch(operand: OperandFacts) -> Iterator[Finding]:
@@ -71,11 +71,9 @@ def g2s_width(operand: OperandFacts) -> Iterator[Finding]:
     if atom is None or bits is None or bits < 1 or bits in atom.bits:
         return
     widths = [w for w in atom.bits if w % operand.dtype.bits == 0]
-    others = [
-        a.name for a in COPY_G2S.values() if bits in a.bits and a.min_cc <= operand.facts.arch.cc
-    ]
-    fixes = [f"bits: {either(widths)}"] if widths else []
-    fixes += [f"atom: {name}" for name in others]
+    others = [a.name for a in COPY_G2S.values() if bits in a.bits and a.min_cc <= operand.facts.arch.cc]
+    fixes = [f"g2s.{operand.which}.bits: {either(widths)}"] if widths else []
+    fixes += [f"g2s.{operand.which}.atom: {either(others)}"] if others else []
     yield Finding(
         field=f"g2s.{operand.which}.bits",
         got=f"{bits} ({bits / 8:g} B) with {atom.name}",
@@ -102,7 +100,7 @@ def g2s_element(operand: OperandFacts) -> Iterator[Finding]:
         field=f"g2s.{operand.which}.bits",
         got=str(bits),
         need=f"must be a multiple of the {operand.dtype.bits} bits of {operand.dtype.name}",
-        fix=f"use bits: {either(widths)}",
+        fix=f"use g2s.{operand.which}.bits: {either(widths)}",
     )
 
 
@@ -123,7 +121,7 @@ def g2s_align(operand: OperandFacts) -> Iterator[Finding]:
             (a.name for a in COPY_G2S.values() if 8 * align in a.bits and a.min_cc <= operand.facts.arch.cc),
             "UniversalCopy",
         )
-        fixes.append(f"g2s.{operand.which}: {{atom: {narrower}, bits: {8 * align}}}")
+        fixes.append(f"g2s.{operand.which}.atom: {narrower} with g2s.{operand.which}.bits: {8 * align}")
     yield Finding(
         field=f"g2s.{operand.which}.bits",
         got=f"{bits} ({bits // 8} B)",
@@ -135,29 +133,30 @@ def g2s_align(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "g2s-bijection",
     "g2s",
-    reason="Each thread index, and each value index, must stand for one place; otherwise some elements are copied "
-    "twice and some never.",
+    reason="Each thread index, and each value index, must stand for one place; otherwise some elements are "
+    "copied twice and some never.",
     source=f"{_MAKE_TILED_COPY}: right_inverse of the raked product",
 )
 def g2s_bijection(operand: OperandFacts) -> Iterator[Finding]:
     """Thread and value layouts are bijections."""
     for name, layout in (("threads", operand.threads), ("values", operand.values)):
         if layout is not None and not layout.is_compact:
-            extents = layout.shape if isinstance(layout.shape, tuple) else (layout.shape, 1)
+            extents = flat(layout.shape)
             stride = (extents[1], 1) if operand.major != "mn" else (1, extents[0])
             yield Finding(
                 field=f"g2s.{operand.which}.{name}",
                 got=str(layout),
                 need=f"must be a bijection onto [0, {layout.size})",
-                fix=f"use stride: {yaml_list(stride)}",
+                fix=f"use g2s.{operand.which}.{name}: {{shape: {yaml_list(extents)}, stride: "
+                f"{yaml_list(stride)}}}",
             )
 
 
 @operand_rule(
     "g2s-threads",
     "g2s",
-    reason="All threads of the CTA take part in the copy, and no other: with fewer, threads without a share would "
-    "write past the tile; with more, a part of the tile is never loaded.",
+    reason="All threads of the CTA take part in the copy, and no other: with fewer, threads without a "
+    "share would write past the tile; with more, a part of the tile is never loaded.",
     source="CUTLASS examples/cute/tutorial/sgemm_sm80.cu: size(copy_a) == size(mma)",
 )
 def g2s_threads(operand: OperandFacts) -> Iterator[Finding]:
@@ -167,12 +166,12 @@ def g2s_threads(operand: OperandFacts) -> Iterator[Finding]:
         return
     keep = {k: v for k, v in (("atom", operand.copy.atom), ("bits", operand.copy.bits)) if v is not None}
     fitting = default_copy(operand, **keep) or default_copy(operand)
-    fix = "leave threads and values out"
+    fix = f"leave g2s.{operand.which} out"
     if fitting is not None and fitting.threads is not None and fitting.values is not None:
-        fix = f"use threads: {layout_yaml(fitting.threads)} with values: {layout_yaml(fitting.values)}"
+        fix = f"use g2s.{operand.which}: {copy_yaml(fitting)}"
     yield Finding(
         field=f"g2s.{operand.which}.threads",
-        got=f"{shape(layout)}, {layout.size} threads",
+        got=f"{yaml_list(flat(layout.shape))}, {layout.size} threads",
         need=f"must have the {threads} threads of the TiledMMA",
         fix=fix,
     )
@@ -181,8 +180,8 @@ def g2s_threads(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "g2s-tile-divides",
     "g2s",
-    reason="The copy covers threads x values elements and is repeated over the tile; what is left over would be "
-    "written past the tile, which nvcc compiles without a word. Several rounds are fine.",
+    reason="The copy covers threads x values elements and is repeated over the tile; what is left over "
+    "would be written past the tile, which nvcc compiles without a word. Several rounds are fine.",
     source="CUTLASS include/cute/atom/copy_atom.hpp, TiledCopy::tidfrg_S/D (zipped_divide)",
 )
 def g2s_tile_divides(operand: OperandFacts) -> Iterator[Finding]:
@@ -190,7 +189,8 @@ def g2s_tile_divides(operand: OperandFacts) -> Iterator[Finding]:
     threads, values, extents = operand.threads, operand.values, operand.extents
     if threads is None or values is None or extents is None:
         return
-    piece = [t * v for t, v in zip(threads.shape, values.shape, strict=True)]  # type: ignore[operator,arg-type]
+    across, own = flat(threads.shape), flat(values.shape)
+    piece = [t * v for t, v in zip(across, own, strict=True)]
     for mode, letter in ((0, operand.mn), (1, "K")):
         if extents[mode] % piece[mode] == 0:
             continue
@@ -198,16 +198,12 @@ def g2s_tile_divides(operand: OperandFacts) -> Iterator[Finding]:
         fitting = default_copy(operand, **keep) or default_copy(operand)
         fixes = []
         if fitting is not None and fitting.threads is not None and fitting.values is not None:
-            same = (fitting.atom, fitting.bits) == (operand.copy.atom, operand.copy.bits)
-            fixes.append(
-                f"threads: {layout_yaml(fitting.threads)} with values: {layout_yaml(fitting.values)}"
-                if same
-                else f"g2s.{operand.which}: {copy_yaml(fitting)}"
-            )
-        fixes.append(f"BLK_{letter} {multiples(extents[mode], piece[mode])[-1]}")
+            fixes.append(f"g2s.{operand.which}: {copy_yaml(fitting)}")
+        extent = multiples(extents[mode], piece[mode])[-1]
+        fixes.append(tile_yaml(operand.facts, 2 if mode else operand.mode, extent))
         yield Finding(
             field=f"g2s.{operand.which}.threads",
-            got=f"{threads.shape[mode]} threads x {values.shape[mode]} values = {piece[mode]} along {letter}",  # type: ignore[index]
+            got=f"{across[mode]} threads x {own[mode]} values = {piece[mode]} along {letter}",
             need=f"threads x values along {letter} must divide BLK_{letter} {extents[mode]}",
             fix=f"use {either(fixes)}",
         )
@@ -220,13 +216,16 @@ def _value_fix(operand: OperandFacts, vector: int) -> str:
     keep = {"atom": operand.copy.atom, "bits": operand.copy.bits, "values": spec}
     extents, threads = operand.extents, operand.threads
     if extents is not None and threads is not None:
-        piece = [t * v for t, v in zip(threads.shape, values, strict=True)]  # type: ignore[operator,arg-type]
+        piece = [t * v for t, v in zip(flat(threads.shape), values, strict=True)]
         if all(e % p == 0 for e, p in zip(extents, piece, strict=True)):
-            return f"values: {layout_yaml(spec)}"
+            return f"g2s.{operand.which}.values: {layout_yaml(spec)}"
     fitting = default_copy(operand, **{k: v for k, v in keep.items() if v is not None})
     if fitting is not None and fitting.threads is not None:
-        return f"values: {layout_yaml(spec)} with threads: {layout_yaml(fitting.threads)}"
-    return f"values: {layout_yaml(spec)}"
+        return (
+            f"g2s.{operand.which}.values: {layout_yaml(spec)} with g2s.{operand.which}.threads: "
+            f"{layout_yaml(fitting.threads)}"
+        )
+    return f"g2s.{operand.which}.values: {layout_yaml(spec)}"
 
 
 @operand_rule(
@@ -243,23 +242,18 @@ def g2s_values_fill(operand: OperandFacts) -> Iterator[Finding]:
     size, bytes_ = operand.dtype.bytes, (operand.copy.bits or 0) // 8
     yield Finding(
         field=f"g2s.{operand.which}.values",
-        got=shape(values),
+        got=yaml_list(flat(values.shape)),
         need=f"val layout gives {values.size}*{size} = {values.size * size} B, atom moves {bytes_} B",
         fix=f"use {_value_fix(operand, vector)}",
     )
 
 
-def _along(values: Layout, mode: int) -> tuple[int, int]:
-    extent, stride = values.shape[mode], values.stride[mode]  # type: ignore[index]
-    return (extent, stride)  # type: ignore[return-value]
-
-
 @operand_rule(
     "g2s-vector-contiguous",
     "g2s",
-    reason="One load takes neighbouring bytes of global memory: the values of one copy must follow one another along "
-    "the operand's contiguous mode.",
-    source=f"{_MAKE_TILED_COPY}; nvcc stops with 'Src/Dst partitioning does not vectorize'",
+    reason="One load takes neighbouring bytes of global memory: the values of one copy must follow one "
+    "another along the operand's contiguous mode.",
+    source=f"{_MAKE_TILED_COPY}; include/cute/atom/copy_traits_sm80.hpp: \"src layout doesn't vectorize into registers\"",
 )
 def g2s_vector_contiguous(operand: OperandFacts) -> Iterator[Finding]:
     """The values of one copy run along the contiguous mode of global memory."""
@@ -267,7 +261,8 @@ def g2s_vector_contiguous(operand: OperandFacts) -> Iterator[Finding]:
     if values is None or vector is None or vector == 1 or major is None or not values.is_compact:
         return
     mode = 1 if major == "k" else 0
-    (extent, stride), (other, _) = _along(values, mode), _along(values, 1 - mode)
+    shape, stride = flat(values.shape), flat(values.stride)[mode]
+    extent, other = shape[mode], shape[1 - mode]
     whole = extent % vector == 0 and (stride == 1 or extent == 1)
     if whole or (values.size % vector and extent > 1):
         return  # too few values: said already
@@ -286,7 +281,8 @@ def g2s_vector_contiguous(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "g2s-vector-whole",
     "g2s",
-    reason="One copy writes neighbouring bytes of shared memory, at an address that is a multiple of its width.",
+    reason="One copy writes neighbouring bytes of shared memory, at an address that is a multiple of its "
+    "width.",
     source="PTX ISA, cp.async and st.shared: the address must be naturally aligned",
 )
 def g2s_vector_whole(operand: OperandFacts) -> Iterator[Finding]:
@@ -303,12 +299,15 @@ def g2s_vector_whole(operand: OperandFacts) -> Iterator[Finding]:
     contiguous, size = operand.letter(major), operand.dtype.bytes
     fixes = []
     if operand.smem_major != major and operand.smem_major is not None:
-        need = f"the vector runs along {contiguous}, shared memory is contiguous along {operand.letter(operand.smem_major)}"
-        stride = (smem.shape[1], 1) if major == "k" else (1, smem.shape[0])
+        other = operand.letter(operand.smem_major)
+        need = f"the vector runs along {contiguous}, shared memory is contiguous along {other}"
+        compact = (smem.shape[1], 1) if major == "k" else (1, smem.shape[0])
         if smem.shape[1 if major == "k" else 0] % vector == 0:
-            fixes.append(f"smem.{operand.which}.stride: {yaml_list(stride)}")
+            fixes.append(f"smem.{operand.which}.stride: {yaml_list(compact)}")
     else:
-        need = f"each vector of {vector} elements must be contiguous and {vector * size} B aligned in shared memory"
+        need = (
+            f"vectors of {vector} elements must be contiguous and {vector * size} B aligned in shared memory"
+        )
         mode = 0 if major == "k" else 1
         stride = list(smem.stride)
         stride[mode] = -(-stride[mode] // vector) * vector
@@ -341,7 +340,7 @@ def swizzle_keeps_vectors(operand: OperandFacts) -> Iterator[Finding]:
         field=f"smem.{operand.which}.swizzle",
         got=f"{swizzle} (2^{swizzle.m} elements are {(1 << swizzle.m) * operand.dtype.bytes} B)",
         need=f"2^M elements must span at least {vector * operand.dtype.bytes} bytes, one copy",
-        fix=f"use swizzle: {yaml_list((swizzle.b, m, swizzle.s))}, or "
+        fix=f"use smem.{operand.which}.swizzle: {yaml_list((swizzle.b, m, swizzle.s))}, or "
         f"g2s.{operand.which}.bits: {(1 << swizzle.m) * operand.dtype.bits}",
     )
 
@@ -349,8 +348,8 @@ def swizzle_keeps_vectors(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "g2s-tiles-operand",
     "g2s",
-    reason="Each thread copies the same number of equal vectors: the tile must split into them for the threads of the "
-    "CTA.",
+    reason="Each thread copies the same number of equal vectors: the tile must split into them for the "
+    "threads of the CTA.",
     source=_MAKE_TILED_COPY,
 )
 def g2s_tiles_operand(operand: OperandFacts) -> Iterator[Finding]:
@@ -366,11 +365,12 @@ def g2s_tiles_operand(operand: OperandFacts) -> Iterator[Finding]:
     stated = getattr(facts.given.g2s, operand.which)
     given = [name for name in type(stated).model_fields if getattr(stated, name) is not None]
     if given and default_copy(operand) is not None:
-        fixes.insert(0, f"g2s.{operand.which} without {either(given)}")
+        fixes.insert(0, f"other copies (leave g2s.{operand.which} out)")
     limits = f" with the given {either(given)}" if given else ""
     yield Finding(
         field=f"g2s.{operand.which}",
-        got=f"{operand.mn} x K = {extents[0]} x {extents[1]} of {operand.dtype.name} for {facts.threads} threads{limits}",
+        got=f"{operand.mn} x K = {extents[0]} x {extents[1]} of {operand.dtype.name} for {facts.threads} "
+        f"threads{limits}",
         need="the tile must split evenly into equal vectors for all threads",
         fix=f"use {either(fixes)}" if fixes else "use a larger tile or fewer warps",
     )

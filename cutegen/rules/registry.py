@@ -16,7 +16,9 @@ from cutegen.rules.facts import Facts, OperandFacts
 
 __all__ = ["FAMILIES", "Family", "Finding", "Rule", "operand_rule", "rule", "rules"]
 
-Family = Literal["bounds", "types", "tile", "tiled_mma", "smem", "g2s", "s2r", "resources", "epilogue", "partition"]
+Family = Literal[
+    "bounds", "types", "tile", "tiled_mma", "smem", "g2s", "s2r", "resources", "epilogue", "partition"
+]
 
 #: Families in the order in which their rules run and are listed, with what they are about.
 FAMILIES: dict[Family, str] = {
@@ -63,9 +65,7 @@ class Rule:
     def violations(self, facts: Facts) -> Iterator[Violation]:
         """Every violation of this rule."""
         for found in self.find(facts):
-            yield Violation(
-                rule=self.id, field=found.field, got=found.got, need=found.need, fix=found.fix
-            )
+            yield Violation(rule=self.id, field=found.field, got=found.got, need=found.need, fix=found.fix)
 
     def to_dict(self) -> dict[str, str]:
         """The rule as a JSON-ready dictionary."""
@@ -100,7 +100,9 @@ def rule(id: str, family: Family, *, reason: str, source: str) -> Callable[[Chec
     return register
 
 
-def operand_rule(id: str, family: Family, *, reason: str, source: str) -> Callable[[OperandCheck], OperandCheck]:
+def operand_rule(
+    id: str, family: Family, *, reason: str, source: str
+) -> Callable[[OperandCheck], OperandCheck]:
     """Register a rule that is asked once for A and once for B."""
 
     def register(find: OperandCheck) -> OperandCheck:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cutegen.atoms import COPY_S2R, MMA_ATOMS
 from cutegen.rules.facts import OperandFacts
 from cutegen.rules.registry import Finding, operand_rule
-from cutegen.rules.suggest import default_smem, smem_yaml
+from cutegen.rules.suggest import default_smem, permutation_yaml, smem_yaml
 from cutegen.rules.text import either, yaml_list
 
 _LDMATRIX = "PTX ISA, ldmatrix; CUTLASS include/cute/arch/copy_sm75.hpp"
@@ -39,15 +39,15 @@ def s2r_atom_known(operand: OperandFacts) -> Iterator[Finding]:
         field=_field(operand),
         got=name,
         need="must be the name of a known copy atom",
-        fix=(f"did you mean {close[0]}? " if close else "") + f"use {either(COPY_S2R)}",
+        fix=(f"did you mean {close[0]}? " if close else "") + f"use {_field(operand)}: {either(COPY_S2R)}",
     )
 
 
 @operand_rule(
     "s2r-warp",
     "s2r",
-    reason="ldmatrix spreads rows over the 32 threads of a warp in the pattern of tensor-core fragments; threads that "
-    "work alone each need their own elements.",
+    reason="ldmatrix spreads rows over the 32 threads of a warp in the pattern of tensor-core fragments; "
+    "threads that work alone each need their own elements.",
     source=_LDMATRIX,
 )
 def s2r_warp(operand: OperandFacts) -> Iterator[Finding]:
@@ -83,7 +83,8 @@ def s2r_element(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "s2r-transposes-16-bit",
     "s2r",
-    reason="ldmatrix.trans transposes 16-bit elements; narrower ones come out in pairs, wider ones in halves.",
+    reason="ldmatrix.trans transposes 16-bit elements; narrower ones come out in pairs, wider ones in "
+    "halves.",
     source=f"{_LDMATRIX}: .trans with .b16",
 )
 def s2r_transposes_16_bit(operand: OperandFacts) -> Iterator[Finding]:
@@ -95,7 +96,7 @@ def s2r_transposes_16_bit(operand: OperandFacts) -> Iterator[Finding]:
     other = _ldsm(copy.matrices, False) if k_major else "UniversalCopy"
     fix = f"use {_field(operand)}: {other}"
     if not k_major and operand.dtype.bits == 8:
-        fix = f"use K-major shared memory with {_ldsm(copy.matrices, False)}"
+        fix = f"use K-major shared memory and {_field(operand)}: {_ldsm(copy.matrices, False)}"
     yield Finding(
         field=_field(operand),
         got=f"{copy.name} with {operand.dtype.name}",
@@ -107,8 +108,8 @@ def s2r_transposes_16_bit(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "s2r-8-bit-major",
     "s2r",
-    reason="A fragment register holds four 8-bit elements that follow one another along K. In MN-major shared memory "
-    "they lie in four rows, and ldmatrix.trans transposes 16-bit elements only.",
+    reason="A fragment register holds four 8-bit elements that follow one another along K. In MN-major "
+    "shared memory they lie in four rows, and ldmatrix.trans transposes 16-bit elements only.",
     source=f"{_LDMATRIX}: .trans with .b16; PTX ISA, mma: fragments of .s8, .u8, .e4m3 and .e5m2",
 )
 def s2r_8_bit_major(operand: OperandFacts) -> Iterator[Finding]:
@@ -130,8 +131,11 @@ def s2r_8_bit_major(operand: OperandFacts) -> Iterator[Finding]:
         fix = f"use {smem}"
     yield Finding(
         field=f"{which}.major" if operand.major == "mn" else f"smem.{which}.stride",
-        got=f"{own}-major {operand.dtype.name}" if operand.major == "mn" else f"{operand.mn}-major shared memory",
-        need=f"8-bit {operand.name} must be K-major in shared memory: no instruction transposes 8-bit elements",
+        got=f"{own}-major {operand.dtype.name}"
+        if operand.major == "mn"
+        else f"{operand.mn}-major shared memory",
+        need=f"8-bit {operand.name} must be K-major in shared memory: no instruction transposes 8-bit "
+        "elements",
         fix=fix,
     )
 
@@ -139,8 +143,9 @@ def s2r_8_bit_major(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "s2r-major",
     "s2r",
-    reason="A row of ldmatrix is 16 contiguous bytes. LDSM_N needs them along K; LDSM_T, which transposes, along M or N.",
-    source=f"{_LDMATRIX}; nvcc stops with 'Src/Dst partitioning does not vectorize'",
+    reason="A row of ldmatrix is 16 contiguous bytes. LDSM_N needs them along K; LDSM_T, which transposes, "
+    "along M or N.",
+    source=f"{_LDMATRIX}; include/cute/atom/copy_traits.hpp: \"failed to vectorize into registers\"",
 )
 def s2r_major(operand: OperandFacts) -> Iterator[Finding]:
     """LDSM_N reads K-major shared memory, LDSM_T MN-major."""
@@ -169,8 +174,8 @@ def s2r_major(operand: OperandFacts) -> Iterator[Finding]:
 @operand_rule(
     "s2r-values-fill-atom",
     "s2r",
-    reason="One ldmatrix fills one register of a thread for each matrix, all of them with this operand's values of one "
-    "permuted tile.",
+    reason="One ldmatrix fills one register of a thread for each matrix, all of them with this operand's "
+    "values of one permuted tile.",
     source='CUTLASS include/cute/atom/copy_atom.hpp: "TiledCopy uses too few vals for selected CopyAtom"',
 )
 def s2r_values_fill_atom(operand: OperandFacts) -> Iterator[Finding]:
@@ -193,14 +198,15 @@ def s2r_values_fill_atom(operand: OperandFacts) -> Iterator[Finding]:
     fixes = [f"{_field(operand)}: {either(fitting)}"] if fitting else []
     wider = _wider_atom(operand)
     if wider:
-        fixes.append(f"{wider} with permutation K {MMA_ATOMS[wider].shape[2]}")
+        fixes.append(f"tiled_mma.atom: {wider} with {permutation_yaml(facts, 2, MMA_ATOMS[wider].shape[2])}")
     extent = perms[0].size * copy.matrices // registers
     if facts.tile is not None and facts.tile[operand.mode] % extent == 0:
-        fixes.append(f"permutation {operand.mn} {extent}")
+        fixes.append(permutation_yaml(facts, operand.mode, extent))
     yield Finding(
         field=_field(operand),
         got=f"{copy.name}, {atoms * held} bytes/thread of {operand.name} = {registers} regs",
-        need=f"{operand.name} must fill the atom's {copy.matrices} registers ({4 * copy.matrices} bytes/thread)",
+        need=f"{operand.name} must fill the atom's {copy.matrices} registers ({4 * copy.matrices} "
+        "bytes/thread)",
         fix=f"use {either(fixes)}",
     )
 
@@ -220,8 +226,10 @@ def _wider_atom(operand: OperandFacts) -> str | None:
 @operand_rule(
     "swizzle-keeps-rows",
     "s2r",
-    reason="A swizzle moves pieces of 2^M elements. ldmatrix reads rows of 16 bytes: smaller pieces would tear them.",
-    source="CUTLASS include/cute/swizzle.hpp: the M least significant bits stay; PTX ISA, ldmatrix: rows of 16 bytes",
+    reason="A swizzle moves pieces of 2^M elements. ldmatrix reads rows of 16 bytes: smaller pieces would "
+    "tear them.",
+    source="CUTLASS include/cute/swizzle.hpp: the M least significant bits stay; PTX ISA, ldmatrix: rows "
+    "of 16 bytes",
 )
 def swizzle_keeps_rows(operand: OperandFacts) -> Iterator[Finding]:
     """The swizzle moves pieces at least as wide as a row of ldmatrix."""
@@ -235,8 +243,8 @@ def swizzle_keeps_rows(operand: OperandFacts) -> Iterator[Finding]:
         field=f"smem.{operand.which}.swizzle",
         got=f"{swizzle} with {operand.dtype.name} (2^{swizzle.m} elements are {size << swizzle.m} bytes)",
         need=f"2^M elements must span at least {_ROW} bytes, a row of ldmatrix",
-        fix=f"use swizzle: {yaml_list((swizzle.b, m, swizzle.s))}, or {_field(operand)}: UniversalCopy with copies of "
-        f"at most {size << swizzle.m} bytes",
+        fix=f"use smem.{operand.which}.swizzle: {yaml_list((swizzle.b, m, swizzle.s))}, or "
+        f"{_field(operand)}: UniversalCopy and copies of at most {size << swizzle.m} bytes",
     )
 
 
@@ -256,7 +264,9 @@ def s2r_row_contiguous(operand: OperandFacts) -> Iterator[Finding]:
         return
     along, across = (offsets.k, offsets.mn) if major == "k" else (offsets.mn, offsets.k)
     whole = len(along) % row == 0 and all(
-        along[i] % row == 0 and along[i + j] == along[i] + j for i in range(0, len(along), row) for j in range(1, row)
+        along[i] % row == 0 and along[i + j] == along[i] + j
+        for i in range(0, len(along), row)
+        for j in range(1, row)
     )
     if whole and all(o % row == 0 for o in across):
         return

@@ -10,7 +10,7 @@ from cutegen.layout.partition import atom_is_ordered
 from cutegen.resolve.bounds import SWIZZLE_BITS, swizzle_is_sane
 from cutegen.rules.facts import OperandFacts
 from cutegen.rules.registry import Finding, operand_rule
-from cutegen.rules.suggest import default_smem, smem_yaml
+from cutegen.rules.suggest import default_smem, smem_yaml, tile_yaml
 from cutegen.rules.text import either, multiples, swizzle_text, yaml_list
 
 _SWIZZLE = "CUTLASS include/cute/swizzle.hpp"
@@ -25,8 +25,8 @@ def _stated(operand: OperandFacts) -> SmemLayout | None:
 @operand_rule(
     "swizzle-bits",
     "smem",
-    reason="A swizzle xors B bits of an offset into others: counts of bits are not negative, and offsets in shared "
-    "memory have fewer than 20 of them.",
+    reason="A swizzle xors B bits of an offset into others: counts of bits are not negative, and offsets "
+    "in shared memory have fewer than 20 of them.",
     source=f'{_SWIZZLE}: "BBits must be positive", "MBase must be positive"',
 )
 def swizzle_bits(operand: OperandFacts) -> Iterator[Finding]:
@@ -41,16 +41,16 @@ def swizzle_bits(operand: OperandFacts) -> Iterator[Finding]:
         field=f"smem.{operand.which}.swizzle",
         got=yaml_list((b, m, s)),
         need=need,
-        fix=f"use swizzle: {yaml_list((2, vector, 3))} or swizzle: none",
+        fix=f"use smem.{operand.which}.swizzle: {yaml_list((2, vector, 3))} or none",
     )
 
 
 @operand_rule(
     "swizzle-shift",
     "smem",
-    reason="The bits that are read and those that are changed must not overlap, or two offsets become one. S may be "
-    "negative, which reads the lower bits and changes the higher ones.",
-    source=f'{_SWIZZLE}: "abs(ShiftBits) must be more than or equal to BBits"',
+    reason="The bits that are read and those that are changed must not overlap, or two offsets become one. "
+    "S may be negative, which reads the lower bits and changes the higher ones.",
+    source=f'{_SWIZZLE}: "abs(SShift) must be more than BBits." (it asserts >=)',
 )
 def swizzle_shift(operand: OperandFacts) -> Iterator[Finding]:
     """The shift is at least as long as the swizzled bits."""
@@ -63,15 +63,15 @@ def swizzle_shift(operand: OperandFacts) -> Iterator[Finding]:
             field=f"smem.{operand.which}.swizzle",
             got=swizzle_text(layout.swizzle),
             need="abs(S) must be >= B",
-            fix=f"use {swizzle_text((b, m, b))}: swizzle: {yaml_list((b, m, b))}",
+            fix=f"use {swizzle_text((b, m, b))}, smem.{operand.which}.swizzle: {yaml_list((b, m, b))}",
         )
 
 
 @operand_rule(
     "smem-injective",
     "smem",
-    reason="Two coordinates that share an offset overwrite each other. CuTe repeats a layout atom only when its "
-    "larger stride steps over the whole other mode.",
+    reason="Two coordinates that share an offset overwrite each other. CuTe repeats a layout atom only "
+    "when its larger stride steps over the whole other mode.",
     source='CUTLASS include/cute/layout.hpp, complement: "Non-injective Layout detected in complement."',
 )
 def smem_injective(operand: OperandFacts) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def smem_injective(operand: OperandFacts) -> Iterator[Finding]:
         got=f"{yaml_list(smem.shape)}:{yaml_list(smem.stride)}",
         need="no two coordinates may share an offset: the larger stride must be at least the other mode's "
         "extent times its stride",
-        fix=f"use stride: {yaml_list(stride)}",
+        fix=f"use smem.{operand.which}.stride: {yaml_list(stride)}",
     )
 
 
@@ -112,13 +112,15 @@ def smem_atom_divides(operand: OperandFacts) -> Iterator[Finding]:
             fixes.append(f"({default.shape[0]},{default.shape[1]}){swizzle}")
         index = 2 if mode else operand.mode
         span = facts.atom.shape[index] * (facts.layout or (1, 1, 1))[index] if facts.atom else 1
-        fixes.append(f"B{letter}={multiples(extents[mode], lcm(extent, span))[-1]}")
-        written = f" (smem.{operand.which}: {smem_yaml(default)})" if default is not None else ""
+        larger = multiples(extents[mode], lcm(extent, span))[-1]
+        fixes.append(f"B{letter}={larger}")
+        written = [f"smem.{operand.which}: {smem_yaml(default)}"] if default is not None else []
+        written.append(tile_yaml(facts, index, larger))
         yield Finding(
             field=f"smem.{operand.which}.shape",
             got=yaml_list(smem.shape),
             need=f"smem atom {letter} {extent} does not divide B{letter} {extents[mode]}",
-            fix=f"use {either(fixes)}{written}",
+            fix=f"use {either(fixes)}: {either(written)}",
         )
 
 
@@ -139,8 +141,8 @@ def _places(gaps: list[int], count: int) -> list[int] | None:
 @operand_rule(
     "smem-gap-tiles",
     "smem",
-    reason="A layout atom with gaps as long as itself gets other atoms put into its gaps, as tile_to_shape does it; "
-    "that works only when their numbers divide one another.",
+    reason="A layout atom with gaps as long as itself gets other atoms put into its gaps, as tile_to_shape "
+    "does it; that works only when their numbers divide one another.",
     source=f"{_TILE_TO_SHAPE}: composition of the atom's complement with the repetitions",
 )
 def smem_gap_tiles(operand: OperandFacts) -> Iterator[Finding]:
@@ -160,14 +162,13 @@ def smem_gap_tiles(operand: OperandFacts) -> Iterator[Finding]:
         left = None if left is None else _places(left, extents[mode] // smem.shape[mode])
     if left is None:
         run = 1 if smem.stride[1] < smem.stride[0] else 0
-        pad = max(1, 16 // operand.dtype.bytes)
+        row, pad = smem.shape[run], max(1, 16 // operand.dtype.bytes)
         stride = [1, 1]
-        stride[1 - run] = smem.shape[run] + pad
+        stride[1 - run] = row + (pad if pad < row else 0)
         reps = [e // s for e, s in zip(extents, smem.shape, strict=True)]
         yield Finding(
             field=f"smem.{operand.which}.stride",
             got=f"{yaml_list(smem.stride)} with gaps for {' x '.join(str(g) for g in gaps)} atoms",
             need=f"the {reps[0]} x {reps[1]} atoms of the tile must fill the gaps evenly",
-            fix=f"use stride: {yaml_list(stride)}, whose gap no atom fits in",
+            fix=f"use smem.{operand.which}.stride: {yaml_list(stride)}, whose gap no atom fits in",
         )
-

@@ -8,10 +8,19 @@ from cutegen.arch import arch
 from cutegen.config import CopyG2S, GemmConfig, LayoutSpec, SmemLayout
 from cutegen.resolve import resolve
 from cutegen.resources import smem_bytes
-from cutegen.rules.facts import OperandFacts
+from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.text import yaml_list
 
-__all__ = ["copy_yaml", "default_copy", "default_smem", "layout_yaml", "other_shapes", "smem_yaml"]
+__all__ = [
+    "copy_yaml",
+    "default_copy",
+    "default_smem",
+    "layout_yaml",
+    "other_shapes",
+    "permutation_yaml",
+    "smem_yaml",
+    "tile_yaml",
+]
 
 
 def _without(cfg: GemmConfig, part: Literal["smem", "g2s", "s2r"], which: str, value: Any) -> GemmConfig:
@@ -50,6 +59,23 @@ def copy_yaml(copy: CopyG2S) -> str:
     threads = "" if copy.threads is None else f", threads: {layout_yaml(copy.threads)}"
     values = "" if copy.values is None else f", values: {layout_yaml(copy.values)}"
     return f"{{atom: {copy.atom}, bits: {copy.bits}{threads}{values}}}"
+
+
+def tile_yaml(facts: Facts, mode: int, extent: int) -> str:
+    """The tile with one extent replaced, as a config says it."""
+    tile = list(facts.tile or ())
+    tile[mode] = extent
+    return f"tile: {yaml_list(tile)}"
+
+
+def permutation_yaml(facts: Facts, mode: int, extent: int) -> str:
+    """The permutation with one entry replaced, as a config says it."""
+    entries = [
+        entry if isinstance(entry, int) else layout_yaml(entry)
+        for entry in facts.cfg.tiled_mma.permutation or ()
+    ]
+    entries[mode] = extent
+    return f"tiled_mma.permutation: {yaml_list(entries)}"
 
 
 def other_shapes(given: GemmConfig) -> list[str]:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cutegen.layout.algebra import Layout
-
-__all__ = ["either", "multiples", "shape", "swizzle_text", "yaml_list"]
+__all__ = ["either", "multiples", "swizzle_text", "yaml_list"]
 
 
 def yaml_list(values: Iterable[object]) -> str:
     """``[128, 128, 32]``, as a config says it."""
     return f"[{', '.join(str(v) for v in values)}]"
-
-
-def shape(layout: Layout) -> str:
-    """A layout's shape, as a config says it."""
-    return yaml_list(layout.shape if isinstance(layout.shape, tuple) else (layout.shape,))
 
 
 def either(choices: Iterable[object]) -> str:

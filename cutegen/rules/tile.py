@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import Finding, rule
-from cutegen.rules.text import either, multiples, yaml_list
+from cutegen.rules.suggest import tile_yaml
+from cutegen.rules.text import either, multiples
 
 
 @rule(
     "tile-divides-mma",
     "tile",
-    reason="Warps compute whole MMA atoms; CuTe's partition of a tile that they do not divide drops or repeats "
-    "elements, or stops in an unnamed static_assert.",
+    reason="Warps compute whole MMA atoms; CuTe's partition of a tile that they do not divide drops or "
+    "repeats elements, or stops in an unnamed static_assert.",
     source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA::thrfrg_A/B/C (zipped_divide)",
 )
 def tile_divides_mma(facts: Facts) -> Iterator[Finding]:
@@ -28,11 +29,7 @@ def tile_divides_mma(facts: Facts) -> Iterator[Finding]:
         if tile[mode] % span == 0:
             continue
         beside = f" x {layout[mode]} side by side" if layout[mode] > 1 else ""
-        fixes = []
-        for extent in multiples(tile[mode], span):
-            fixed = list(tile)
-            fixed[mode] = extent
-            fixes.append(f"tile: {yaml_list(fixed)}")
+        fixes = [tile_yaml(facts, mode, extent) for extent in multiples(tile[mode], span)]
         yield Finding(
             field="tile",
             got=f"BLK_{letter} {tile[mode]}",

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from cutegen.layout.algebra import Layout
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import Finding, rule
+from cutegen.rules.suggest import permutation_yaml, tile_yaml
 from cutegen.rules.text import either, multiples, yaml_list
 
 
 @rule(
     "mma-layout-k",
     "tiled_mma",
-    reason="With several atoms along K each warp would sum its own part of K, and a TiledMMA never adds the "
-    "partial accumulators of different warps: the result would miss terms.",
-    source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA::thrfrg_C (the K mode of the thread layout is dropped)",
+    reason="With several atoms along K each warp would sum its own part of K, and a TiledMMA never adds "
+    "the partial accumulators of different warps: the result would miss terms.",
+    source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA::thrfrg_C (the K mode of the thread layout is "
+    "dropped)",
 )
 def mma_layout_k(facts: Facts) -> Iterator[Finding]:
     """No two warps share an output element."""
@@ -26,7 +28,8 @@ def mma_layout_k(facts: Facts) -> Iterator[Finding]:
             field="tiled_mma.layout",
             got=yaml_list(layout),
             need="the K entry must be 1: a TiledMMA never sums partial accumulators across warps",
-            fix=f"use tiled_mma.layout: {yaml_list((m, n, 1))}, or {yaml_list((m * k, n, 1))} for as many warps",
+            fix=f"use tiled_mma.layout: {yaml_list((m, n, 1))}, or {yaml_list((m * k, n, 1))} for as many "
+            "warps",
         )
 
 
@@ -64,28 +67,11 @@ def _entries(facts: Facts) -> Iterator[tuple[int, str, Layout]]:
             yield mode, "MNK"[mode], layout
 
 
-def _patched(facts: Facts, mode: int, extent: int) -> str:
-    """The permutation with one entry replaced, as a config says it."""
-    entries = []
-    for index, layout in enumerate(facts.permutation):
-        if index == mode or layout is None:
-            entries.append(str(extent))
-        elif len(layout.shape if isinstance(layout.shape, tuple) else (1,)) == 1:
-            entries.append(str(layout.size))
-        else:
-            entries.append(f"{{shape: {_tuple(layout.shape)}, stride: {_tuple(layout.stride)}}}")
-    return f"tiled_mma.permutation: {yaml_list(entries)}"
-
-
-def _tuple(value: object) -> str:
-    return yaml_list(value) if isinstance(value, tuple) else str(value)
-
-
 @rule(
     "permutation-bijection",
     "tiled_mma",
-    reason="A permutation that maps two places of a tile to one computes an element twice and another never; nvcc "
-    "takes it without a word.",
+    reason="A permutation that maps two places of a tile to one computes an element twice and another "
+    "never; nvcc takes it without a word.",
     source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA: PermutationMNK is applied by logical_divide",
 )
 def permutation_bijection(facts: Facts) -> Iterator[Finding]:
@@ -96,7 +82,7 @@ def permutation_bijection(facts: Facts) -> Iterator[Finding]:
                 field="tiled_mma.permutation",
                 got=f"{letter} {layout}",
                 need=f"the entry must be a bijection onto [0, {layout.size})",
-                fix=f"use compact strides, or the extent: {_patched(facts, mode, layout.size)}",
+                fix=f"use compact strides, or the extent: {permutation_yaml(facts, mode, layout.size)}",
             )
 
 
@@ -109,8 +95,8 @@ def _span(facts: Facts, mode: int) -> int | None:
 @rule(
     "permutation-multiple",
     "tiled_mma",
-    reason="The permutation says which elements the atoms side by side cover together; a part of an atom cannot be "
-    "placed.",
+    reason="The permutation says which elements the atoms side by side cover together; a part of an atom "
+    "cannot be placed.",
     source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA::thrfrg_A/B/C and tile_size_mnk",
 )
 def permutation_multiple(facts: Facts) -> Iterator[Finding]:
@@ -129,14 +115,15 @@ def permutation_multiple(facts: Facts) -> Iterator[Finding]:
             field="tiled_mma.permutation",
             got=f"{letter} {layout.size}",
             need=f"{letter} must be a multiple of {span} (atom {letter} {own} x {beside} side by side)",
-            fix=f"use {_patched(facts, mode, extent)}",
+            fix=f"use {permutation_yaml(facts, mode, extent)}",
         )
 
 
 @rule(
     "permutation-divides-tile",
     "tiled_mma",
-    reason="The permuted piece is repeated over the tile; what does not hold a whole number of pieces is cut.",
+    reason="The permuted piece is repeated over the tile; what does not hold a whole number of pieces is "
+    "cut.",
     source="CUTLASS include/cute/atom/mma_atom.hpp, TiledMMA::thrfrg_A/B/C (logical_divide)",
 )
 def permutation_divides_tile(facts: Facts) -> Iterator[Finding]:
@@ -148,7 +135,10 @@ def permutation_divides_tile(facts: Facts) -> Iterator[Finding]:
         span = _span(facts, mode) or layout.size
         if extent % layout.size == 0 or extent % span:
             continue  # a tile that the atoms do not divide: see tile-divides-mma
-        fixes = [_patched(facts, mode, span), f"BLK_{letter} {multiples(extent, layout.size)[-1]}"]
+        fixes = [
+            permutation_yaml(facts, mode, span),
+            tile_yaml(facts, mode, multiples(extent, layout.size)[-1]),
+        ]
         yield Finding(
             field="tiled_mma.permutation",
             got=f"{letter} {layout.size}",

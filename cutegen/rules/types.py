@@ -14,7 +14,10 @@ from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either, yaml_list
 
-_PTX_MMA = "PTX ISA, mma: table of shapes and types; CUTLASS include/cute/arch/mma_sm75.hpp, mma_sm80.hpp, mma_sm89.hpp"
+_PTX_MMA = (
+    "PTX ISA, mma: table of shapes and types; CUTLASS include/cute/arch/mma_sm75.hpp, mma_sm80.hpp, "
+    "mma_sm89.hpp"
+)
 _MOST_LISTED = 4
 
 
@@ -80,8 +83,8 @@ _COST = {"accumulator": 2, "mainloop": 3, "arch": 3, "b.dtype": 4, "a.dtype": 4}
 @rule(
     "atom-exists",
     "types",
-    reason="Tensor cores multiply certain pairs of types into certain accumulators, each from some architecture "
-    "on; CUDA cores (mainloop simt) multiply f32, f64, and f16 into f32.",
+    reason="Tensor cores multiply certain pairs of types into certain accumulators, each from some "
+    "architecture on; CUDA cores (mainloop simt) multiply f32, f64, and f16 into f32.",
     source=_PTX_MMA,
 )
 def atom_exists(facts: Facts) -> Iterator[Finding]:
@@ -89,7 +92,9 @@ def atom_exists(facts: Facts) -> Iterator[Finding]:
     cfg = facts.cfg
     if cfg.tiled_mma.atom is not None:
         return
-    ways = sorted((_changes(cfg, atom) for atom in MMA_ATOMS.values()), key=lambda c: sum(_COST[f] for f in c))
+    ways = sorted(
+        (_changes(cfg, atom) for atom in MMA_ATOMS.values()), key=lambda c: sum(_COST[f] for f in c)
+    )
     least = sum(_COST[f] for f in ways[0])
     best = [w for w in ways if sum(_COST[f] for f in w) == least][:_MOST_LISTED]
     texts = [", ".join(f"{field}: {value}" for field, value in way.items()) for way in best]
@@ -117,9 +122,11 @@ def atom_known(facts: Facts) -> Iterator[Finding]:
     if name is None or name in MMA_ATOMS:
         return
     fitting = _fitting(facts)
-    close = difflib.get_close_matches(name, fitting, 1, 0.6) or difflib.get_close_matches(name, MMA_ATOMS, 1, 0.8)
+    close = difflib.get_close_matches(name, fitting, 1, 0.6) or difflib.get_close_matches(
+        name, MMA_ATOMS, 1, 0.8
+    )
     parts = [f"did you mean {close[0]}?"] if close else []
-    parts.append(f"these fit: {', '.join(fitting)}" if fitting else "leave the field out")
+    parts.append(f"use tiled_mma.atom: {either(fitting)}" if fitting else "leave tiled_mma.atom out")
     yield Finding(
         field="tiled_mma.atom", got=name, need="must be the name of a known MMA atom", fix=" ".join(parts)
     )
@@ -128,9 +135,10 @@ def atom_known(facts: Facts) -> Iterator[Finding]:
 @rule(
     "atom-mainloop",
     "types",
-    reason="The simt mainloop gives each thread a rectangle of multiply-adds; the others feed the fragments of a "
-    "warp-wide tensor-core operation.",
-    source="CUTLASS include/cute/arch/mma.hpp (UniversalFMA is one thread), include/cute/arch/mma_sm80.hpp (32 threads)",
+    reason="The simt mainloop gives each thread a rectangle of multiply-adds; the others feed the "
+    "fragments of a warp-wide tensor-core operation.",
+    source="CUTLASS include/cute/arch/mma.hpp (UniversalFMA is one thread), include/cute/arch/mma_sm80.hpp "
+    "(32 threads)",
 )
 def atom_mainloop(facts: Facts) -> Iterator[Finding]:
     """CUDA-core atoms go with simt, tensor-core atoms with the other mainloops."""
@@ -150,7 +158,8 @@ def atom_mainloop(facts: Facts) -> Iterator[Finding]:
 @rule(
     "atom-types",
     "types",
-    reason="An MMA instruction reads registers as the types that it is defined for; anything else is misread bits.",
+    reason="An MMA instruction reads registers as the types that it is defined for; anything else is "
+    "misread bits.",
     source=_PTX_MMA,
 )
 def atom_types(facts: Facts) -> Iterator[Finding]:
@@ -176,7 +185,8 @@ def atom_types(facts: Facts) -> Iterator[Finding]:
 @rule(
     "atom-arch",
     "types",
-    reason="Older GPUs do not have the instruction; the header turns it into a trap, which nvcc compiles without a word.",
+    reason="Older GPUs do not have the instruction; the header turns it into a trap, which nvcc compiles "
+    "without a word.",
     source=_PTX_MMA + " (CUTE_INVALID_CONTROL_PATH)",
 )
 def atom_arch(facts: Facts) -> Iterator[Finding]:
@@ -209,7 +219,9 @@ def direct_has_no_smem(facts: Facts) -> Iterator[Finding]:
     stated = [f"smem.{w}" for w in ("a", "b") if getattr(given.smem, w) is not None]
     for which in ("a", "b"):
         copy = getattr(given.g2s, which)
-        stated += [f"g2s.{which}.{name}" for name in type(copy).model_fields if getattr(copy, name) is not None]
+        stated += [
+            f"g2s.{which}.{name}" for name in type(copy).model_fields if getattr(copy, name) is not None
+        ]
     stated += [f"s2r.{w}" for w in ("a", "b") if getattr(given.s2r, w) is not None]
     if given.stages not in (None, 1):
         stated.append("stages")

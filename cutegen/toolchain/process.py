@@ -133,11 +133,14 @@ def parallel_jobs(requested: int | None) -> int:
     """How many compile jobs to run at a time.
 
     Args:
-        requested: The user's bound; None takes the number of usable cores. Free memory bounds both.
+        requested: What the user asked for, which is taken as said: free memory is an estimate, and on
+            virtual machines that grow as they are used a low one. None: the usable cores, as far as
+            free memory allows.
     """
-    jobs = _usable_cores() if requested is None else requested
-    free = _free_memory()
-    return max(1, jobs if free is None else min(jobs, free // _JOB_BYTES))
+    if requested is not None:
+        return max(1, requested)
+    cores, free = _usable_cores(), _free_memory()
+    return max(1, cores if free is None else min(cores, free // _JOB_BYTES))
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -32,8 +32,20 @@ struct Config {
 
   // Shared memory: the layout atom, repeated over the tile and the stages.
 //{% for op in cute.operands %}
-  using SmemLayoutAtom{{ op.name }} = {{ op.smem_atom }};
-  using SmemLayout{{ op.name }} = {{ op.smem }};  // (BLK_{{ op.mn }},BLK_K,PIPE)
+//{% if op.smem.swizzle is none %}
+  using SmemLayoutAtom{{ op.name }} = {{ op.smem.atom }};
+//{% else %}
+  using SmemLayoutAtom{{ op.name }} = decltype(composition(
+      {{ op.smem.swizzle }}{}, Int<0>{}, {{ op.smem.atom }}{}));
+//{% endif %}
+//{% if op.smem.stage_stride is none %}
+  using SmemLayout{{ op.name }} = decltype(tile_to_shape(
+      SmemLayoutAtom{{ op.name }}{}, Shape<Int<BLK_{{ op.mn }}>,Int<BLK_K>,Int<STAGES>>{}));  // (BLK_{{ op.mn }},BLK_K,PIPE)
+//{% else %}
+  using SmemLayout{{ op.name }} = decltype(append<3>(  // stages are padded to whole swizzle periods
+      tile_to_shape(SmemLayoutAtom{{ op.name }}{}, Shape<Int<BLK_{{ op.mn }}>,Int<BLK_K>>{}),
+      Layout<Int<STAGES>,Int<{{ op.smem.stage_stride }}>>{}));  // (BLK_{{ op.mn }},BLK_K,PIPE)
+//{% endif %}
 //{% endfor %}
   static constexpr int SMEM_BYTES_A = {{ cute.smem_bytes_a }};  // sB begins here
 
@@ -49,14 +61,16 @@ struct Config {
 
   // Shared memory to registers, in the arrangement that the TiledMma wants.
 //{% for op in cute.operands %}
-  using S2RCopy{{ op.name }} = decltype(make_tiled_copy_{{ op.name }}(Copy_Atom<{{ op.s2r }}, Element{{ op.name }}>{}, TiledMma{}));
+  using S2RCopy{{ op.name }} = decltype(make_tiled_copy_{{ op.name }}(
+      Copy_Atom<{{ op.s2r }}, Element{{ op.name }}>{}, TiledMma{}));
 //{% endfor %}
 //{% endif %}
 //{% if store == "smem" %}
 
   // The output tile on its way through shared memory: rows padded against bank conflicts.
   using SmemLayoutD = {{ cute.smem_d }};  // (BLK_M,BLK_N)
-  using R2SCopyD = decltype(make_tiled_copy_C(Copy_Atom<{{ cute.r2s }}, ElementD>{}, TiledMma{}));
+  using R2SCopyD = decltype(make_tiled_copy_C(
+      Copy_Atom<{{ cute.r2s }}, ElementD>{}, TiledMma{}));
   using S2GCopyD = decltype(make_tiled_copy(
       Copy_Atom<{{ cute.s2g }}, ElementD>{},
       {{ cute.s2g_threads }}{},

@@ -189,7 +189,9 @@ def _check_mma(plan: KernelPlan) -> None:
                                 place == (rows[i], columns[j]),
                                 f"accumulator of {place} gets A row {rows[i]} and B column {columns[j]}",
                             )
-    _require(outputs == {(i, j) for i in range(blk_m) for j in range(blk_n)}, "outputs that no thread computes")
+    _require(
+        outputs == {(i, j) for i in range(blk_m) for j in range(blk_n)}, "outputs that no thread computes"
+    )
     for ks in k_seen.values():
         _require(sorted(ks) == list(range(blk_k)), "k's that are summed twice or never")
 

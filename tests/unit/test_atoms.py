@@ -35,7 +35,9 @@ def aliases(text: str) -> dict[str, str]:
 
 def member(text: str, atom: str, name: str) -> str:
     """A member type of ``MMA_Traits<atom>``, or of the traits that it inherits from."""
-    found = re.search(rf"struct MMA_Traits<{atom}>\s*(?::\s*MMA_Traits<(\w+)>)?\s*\{{(.*?)\}};", text, re.DOTALL)
+    found = re.search(
+        rf"struct MMA_Traits<{atom}>\s*(?::\s*MMA_Traits<(\w+)>)?\s*\{{(.*?)\}};", text, re.DOTALL
+    )
     assert found, f"no traits of {atom}"
     parent, body = found.groups()
     own = re.search(rf"using {name}\s*=\s*(.*?);", body, re.DOTALL)
@@ -62,7 +64,12 @@ def test_layouts_are_those_of_the_traits(atom: MmaAtom) -> None:
 @pytest.mark.parametrize("atom", TENSOR_CORE, ids=lambda a: a.name)
 def test_types_are_those_of_the_traits(atom: MmaAtom) -> None:
     text = header(atom)
-    for name, type_ in (("ValTypeA", atom.a), ("ValTypeB", atom.b), ("ValTypeC", atom.acc), ("ValTypeD", atom.acc)):
+    for name, type_ in (
+        ("ValTypeA", atom.a),
+        ("ValTypeB", atom.b),
+        ("ValTypeC", atom.acc),
+        ("ValTypeD", atom.acc),
+    ):
         assert member(text, atom.name, name).removeprefix("cutlass::") == dtype(type_).cxx
 
 

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutegen.layout import NO_SWIZZLE, Layout, Swizzle, additive, bit_union, complement, fit, product, split_view
+from cutegen.layout import (
+    NO_SWIZZLE,
+    Layout,
+    Swizzle,
+    additive,
+    bit_union,
+    complement,
+    fit,
+    product,
+    split_view,
+)
 from cutegen.layout.partition import (
     PartitionError,
     TileOffsets,

@@ -37,7 +37,7 @@ def test_how_a_process_ended() -> None:
         run(["/no/such"])
 
 
-def test_jobs_are_bounded_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_memory_bounds_jobs_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from cutegen.toolchain import process
 
     monkeypatch.setattr(process, "_usable_cores", lambda: 16)
@@ -47,7 +47,8 @@ def test_jobs_are_bounded_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         (3 * 2**30, None, 3),
         (3 * 2**30, 2, 2),
         (64 * 2**30, 40, 40),
-        (0, 8, 1),
+        (0, None, 1),
+        (0, 8, 8),
     ):
         monkeypatch.setattr(process, "_free_memory", lambda free=free: free)
         assert parallel_jobs(requested) == expected

@@ -67,7 +67,9 @@ CASES = [
     Case("operand-major", base({"b.major": "m"}), base({"b.major": "k"}), "b.major", ("n or k", "got m")),
     Case("operand-major", config({"a.major": "n"}), config({"a.major": "m"}), "a.major", ("m or k",)),
     Case("align-element", config({"d.align": 1}), config({"d.align": 2}), "d.align", ("2 bytes", "got 1")),
-    Case("align-element", config(F64 | {"a.align": 4}), config(F64 | {"a.align": 8}), "a.align", ("8 bytes",)),
+    Case(
+        "align-element", config(F64 | {"a.align": 4}), config(F64 | {"a.align": 8}), "a.align", ("8 bytes",)
+    ),
     Case("align-element", config({"c.dtype": "f32", "c.align": 2}), config({"c.dtype": "f32"}), "c.align"),
     Case(
         "atom-exists",
@@ -83,8 +85,16 @@ CASES = [
         "tiled_mma.atom",
         ("f16 x bf16", "b.dtype: f16", "a.dtype: bf16"),
     ),
-    Case("atom-exists", config(F32, mainloop="multistage"), config(F32), "tiled_mma.atom", ("mainloop: simt",)),
-    Case("atom-exists", config(accumulator="s32"), config(accumulator="f16"), "tiled_mma.atom", ("accumulator",)),
+    Case(
+        "atom-exists", config(F32, mainloop="multistage"), config(F32), "tiled_mma.atom", ("mainloop: simt",)
+    ),
+    Case(
+        "atom-exists",
+        config(accumulator="s32"),
+        config(accumulator="f16"),
+        "tiled_mma.atom",
+        ("accumulator",),
+    ),
     Case("atom-exists", config(TF32, arch="sm_75"), config(TF32), "tiled_mma.atom", ("arch: sm_80",)),
     Case(
         "atom-known",
@@ -122,7 +132,12 @@ CASES = [
         "stages",
         ("no shared memory", "mainloop: multistage"),
     ),
-    Case("direct-has-no-smem", config({"g2s.a.bits": 64}, mainloop="direct"), config(mainloop="direct"), "g2s.a.bits"),
+    Case(
+        "direct-has-no-smem",
+        config({"g2s.a.bits": 64}, mainloop="direct"),
+        config(mainloop="direct"),
+        "g2s.a.bits",
+    ),
     # tile
     Case(
         "tile-divides-mma",
@@ -177,7 +192,12 @@ CASES = [
     # smem
     Case("swizzle-bits", base({"smem.a.swizzle": [-1, 3, 3]}), base(), "smem.a.swizzle", (">= 0",)),
     Case("swizzle-bits", base({"smem.a.swizzle": [2, 3, 10**9]}), base(), "smem.a.swizzle", ("at most 20",)),
-    Case("swizzle-shift", base({"smem.a.swizzle": [3, 3, 2]}), base({"smem.a.swizzle": [2, 3, 2]}), "smem.a.swizzle"),
+    Case(
+        "swizzle-shift",
+        base({"smem.a.swizzle": [3, 3, 2]}),
+        base({"smem.a.swizzle": [2, 3, 2]}),
+        "smem.a.swizzle",
+    ),
     Case(
         "smem-injective",
         base({"smem.a": {"shape": [8, 32], "stride": [16, 1]}}),
@@ -191,7 +211,9 @@ CASES = [
         base(),
         "smem.a.stride",
     ),
-    Case("smem-atom-divides", base({"smem.b.shape": [8, 64], "smem.b.stride": [64, 1]}), base(), "smem.b.shape"),
+    Case(
+        "smem-atom-divides", base({"smem.b.shape": [8, 64], "smem.b.stride": [64, 1]}), base(), "smem.b.shape"
+    ),
     Case(
         "smem-gap-tiles",
         base({"smem.a": {"shape": [8, 32], "stride": [96, 1]}}),
@@ -200,7 +222,13 @@ CASES = [
         ("gaps for 3 atoms", "16 x 1 atoms"),
     ),
     # g2s
-    Case("g2s-atom-known", base({"g2s.a.atom": "SM80_CP_ASYNC_CACHEGLOBL"}), base(), "g2s.a.atom", ("did you mean",)),
+    Case(
+        "g2s-atom-known",
+        base({"g2s.a.atom": "SM80_CP_ASYNC_CACHEGLOBL"}),
+        base(),
+        "g2s.a.atom",
+        ("did you mean",),
+    ),
     Case(
         "g2s-atom-arch",
         config({"g2s.a.atom": "SM80_CP_ASYNC_CACHEALWAYS"}, arch="sm_75"),
@@ -216,7 +244,13 @@ CASES = [
         "g2s.a.bits",
         ("32 bits of tf32",),
     ),
-    Case("g2s-align", base({"a.align": 8}), base({"a.align": 16}), "g2s.a.bits", ("at most the 8 B", "a.align: 16")),
+    Case(
+        "g2s-align",
+        base({"a.align": 8}),
+        base({"a.align": 16}),
+        "g2s.a.bits",
+        ("at most the 8 B", "a.align: 16"),
+    ),
     Case(
         "g2s-bijection",
         base({"g2s.a.threads": {"shape": [32, 4], "stride": [1, 1]}}),
@@ -244,7 +278,9 @@ CASES = [
         "g2s.a.threads",
         ("8 threads x 8 values = 64 along K", "BLK_K 32"),
     ),
-    Case("g2s-values-fill", base({"g2s.a.values": {"shape": [1, 4]}}), base(), "g2s.a.values", ("4*2 = 8 B",)),
+    Case(
+        "g2s-values-fill", base({"g2s.a.values": {"shape": [1, 4]}}), base(), "g2s.a.values", ("4*2 = 8 B",)
+    ),
     Case(
         "g2s-vector-contiguous",
         base({"g2s.a.values": {"shape": [2, 8]}}),
@@ -281,7 +317,13 @@ CASES = [
         ("8 x 16 of f16 for 256 threads", "tiled_mma.layout: [4, 1, 1]"),
     ),
     # s2r
-    Case("s2r-atom-known", base({"s2r.a": "SM75_U32x4_LDSM"}), base(), "s2r.a", ("did you mean SM75_U32x4_LDSM_N?",)),
+    Case(
+        "s2r-atom-known",
+        base({"s2r.a": "SM75_U32x4_LDSM"}),
+        base(),
+        "s2r.a",
+        ("did you mean SM75_U32x4_LDSM_N?",),
+    ),
     Case(
         "s2r-warp",
         config(F32 | {"s2r.a": "SM75_U32x1_LDSM_N", "smem.a": {"shape": [8, 8], "stride": [8, 1]}}),
@@ -303,7 +345,13 @@ CASES = [
         "s2r.a",
         ("16-bit elements only", "UniversalCopy"),
     ),
-    Case("s2r-8-bit-major", config(S8 | {"a.major": "m"}), config(S8 | {"a.major": "k"}), "a.major", ("a.major: k",)),
+    Case(
+        "s2r-8-bit-major",
+        config(S8 | {"a.major": "m"}),
+        config(S8 | {"a.major": "k"}),
+        "a.major",
+        ("a.major: k",),
+    ),
     Case(
         "s2r-8-bit-major",
         config(S8 | {"a.major": "m"}, mainloop="multistage"),
@@ -311,13 +359,15 @@ CASES = [
         "a.major",
     ),
     Case("s2r-major", base({"s2r.b": "SM75_U16x8_LDSM_T"}), base(), "s2r.b", ("use LDSM_N",)),
-    Case("s2r-major", base(M_MAJOR | {"s2r.a": "SM75_U32x4_LDSM_N"}), base(M_MAJOR), "s2r.a", ("use LDSM_T",)),
+    Case(
+        "s2r-major", base(M_MAJOR | {"s2r.a": "SM75_U32x4_LDSM_N"}), base(M_MAJOR), "s2r.a", ("use LDSM_T",)
+    ),
     Case(
         "s2r-values-fill-atom",
         base({"tiled_mma.permutation": [32, 16, 16]}),
         base({"tiled_mma.permutation": [32, 16, 16], "s2r.b": "SM75_U32x2_LDSM_N"}),
         "s2r.b",
-        ("8 bytes/thread of B = 2 regs", "SM75_U32x2_LDSM_N", "permutation N 32"),
+        ("8 bytes/thread of B = 2 regs", "SM75_U32x2_LDSM_N", "tiled_mma.permutation: [32, 32, 16]"),
     ),
     Case(
         "swizzle-keeps-rows",
@@ -328,7 +378,10 @@ CASES = [
     ),
     Case(
         "s2r-row-contiguous",
-        config({"smem.a": {"shape": [128, 32], "stride": [36, 1]}, "s2r.a": "SM75_U32x4_LDSM_N"}, tile=[128, 128, 32]),
+        config(
+            {"smem.a": {"shape": [128, 32], "stride": [36, 1]}, "s2r.a": "SM75_U32x4_LDSM_N"},
+            tile=[128, 128, 32],
+        ),
         config({"smem.a": {"shape": [128, 32], "stride": [36, 1]}}, tile=[128, 128, 32]),
         "s2r.a",
         ("16-byte aligned", "[40, 1]", "UniversalCopy"),
@@ -378,7 +431,12 @@ CASES = [
         "fragment_buffers",
         ("even number of k-blocks, not 1",),
     ),
-    Case("fragment-buffers", config(F32, fragment_buffers=2), config(F32, fragment_buffers=1), "fragment_buffers"),
+    Case(
+        "fragment-buffers",
+        config(F32, fragment_buffers=2),
+        config(F32, fragment_buffers=1),
+        "fragment_buffers",
+    ),
     # epilogue
     Case(
         "raster-group",
@@ -390,8 +448,16 @@ CASES = [
     # partition
     Case(
         "permutation-keeps-atom",
-        config({"tiled_mma.permutation": [16, 128, {"shape": [3, 2, 4], "stride": [2, 1, 6]}]}, mainloop="direct", tile=[64, 128, 24]),
-        config({"tiled_mma.permutation": [16, 128, {"shape": [2, 3, 4], "stride": [1, 2, 6]}]}, mainloop="direct", tile=[64, 128, 24]),
+        config(
+            {"tiled_mma.permutation": [16, 128, {"shape": [3, 2, 4], "stride": [2, 1, 6]}]},
+            mainloop="direct",
+            tile=[64, 128, 24],
+        ),
+        config(
+            {"tiled_mma.permutation": [16, 128, {"shape": [2, 3, 4], "stride": [1, 2, 6]}]},
+            mainloop="direct",
+            tile=[64, 128, 24],
+        ),
         "tiled_mma.permutation",
     ),
 ]

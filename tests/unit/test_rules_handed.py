@@ -6,16 +6,16 @@ is legal; where a config is accepted, its data movement is run in Python (see ``
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from cutegen.config import GemmConfig
 from cutegen.errors import Violation
 from cutegen.plan import plan
+from cutegen.resolve import resolve
 from cutegen.resources import stage_bytes
 from cutegen.rules import check
-from cutegen.resolve import resolve
 from tests.support.cases import AUTO, M_MAJOR, base, config
 from tests.support.simulate import fault_of
 
@@ -36,7 +36,7 @@ def test_base_is_legal() -> None:
 
 
 class TestA02SmemAtomWiderThanTheTile:
-    CASE = {"smem.a": {"shape": [8, 64], "stride": [64, 1], "swizzle": [3, 3, 3]}}
+    CASE: ClassVar[dict[str, Any]] = {"smem.a": {"shape": [8, 64], "stride": [64, 1], "swizzle": [3, 3, 3]}}
 
     def test_refused(self) -> None:
         found = only(base(self.CASE))
@@ -77,7 +77,7 @@ class TestA04SwizzleShift:
 
 
 class TestA09CopyThatLoops:
-    CASE: dict[str, Any] = M_MAJOR | {
+    CASE: ClassVar[dict[str, Any]] = M_MAJOR | {
         "tiled_mma.layout": [2, 4, 1],
         "tiled_mma.permutation": [32, 64, 16],
         "g2s.a.threads": {"shape": [16, 16]},
@@ -105,9 +105,9 @@ class TestA09CopyThatLoops:
 
 
 class TestA12Int8WithFourMatrices:
-    SMEM = {"shape": [8, 32], "stride": [32, 1], "swizzle": [1, 4, 3]}
-    THREADS = {"shape": [64, 2], "stride": [2, 1]}
-    CASE: dict[str, Any] = {
+    SMEM: ClassVar[dict[str, Any]] = {"shape": [8, 32], "stride": [32, 1], "swizzle": [1, 4, 3]}
+    THREADS: ClassVar[dict[str, Any]] = {"shape": [64, 2], "stride": [2, 1]}
+    CASE: ClassVar[dict[str, Any]] = {
         "a.dtype": "s8",
         "b.dtype": "s8",
         "accumulator": "s32",
@@ -138,8 +138,8 @@ class TestA12Int8WithFourMatrices:
 
     def test_a_wider_permutation_is_accepted(self) -> None:
         found = check(base(self.CASE))
-        assert "permutation M 64" in found[0].fix
-        assert "permutation N 64" in found[1].fix
+        assert "permutation: [64, 32, 16]" in found[0].fix
+        assert "permutation: [32, 64, 16]" in found[1].fix
         accepted(base(self.CASE | {"tiled_mma.permutation": [64, 64, 16]}))
 
     def test_left_to_cutegen_it_works(self) -> None:
@@ -343,7 +343,10 @@ class TestNoOverRefusal:
         smem = {"shape": [8, 64], "stride": [64, 1], "swizzle": [2, 4, 3]}
         assert "smem.a: {shape: [8, 64], stride: [64, 1], swizzle: [2, 4, 3]}" in found.fix
         assert "g2s.a: {atom: UniversalCopy, bits: 8}" in found.fix
-        data = refused.model_dump() | {"smem": {"a": smem}, "g2s": {"a": {"atom": "UniversalCopy", "bits": 8}}}
+        data = refused.model_dump() | {
+            "smem": {"a": smem},
+            "g2s": {"a": {"atom": "UniversalCopy", "bits": 8}},
+        }
         accepted(GemmConfig.model_validate(data))
 
     def test_spilling_is_no_reason_to_refuse(self) -> None:

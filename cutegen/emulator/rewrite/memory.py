@@ -10,22 +10,28 @@ from cutegen.emulator.rewrite.ptx import Instruction
 __all__ = ["barrier", "cp_async", "fence", "ldmatrix", "load_store", "mbarrier", "stmatrix", "wait_group"]
 
 
+_MATRIX = frozenset({"sync", "aligned", "m8n8", "shared", "shared::cta", "b16", "trans", "x1", "x2", "x4"})
+
+
+def _matrix(ins: Instruction) -> str:
+    """How many 8x8 matrices of 16 bits, and whether they are transposed."""
+    kinds = set(ins.parts[1:])
+    counts = kinds & {"x1", "x2", "x4"}
+    if not kinds <= _MATRIX or len(counts) != 1 or "b16" not in kinds:
+        raise UnknownInstructionError(ins.opcode)
+    return f"{counts.pop()[1]}, {_flag('trans' in kinds)}"
+
+
 def ldmatrix(ins: Instruction, ops: Operands) -> str:
     """``ldmatrix`` of 8x8 matrices of 16 bits."""
-    match = re.match(r"ldmatrix\.sync\.aligned\.(?:m8n8\.)?x([124])(?:\.m8n8)?(\.trans)?\.shared(?:::cta)?\.b16$", ins.opcode)
-    if match is None:
-        raise UnknownInstructionError(ins.opcode)
     to, address = ins.operands
-    return f"cge::ldmatrix({match[1]}, {_flag(match[2])}, {ops.address(address)}, {ops.pointers(to)})"
+    return f"cge::ldmatrix({_matrix(ins)}, {ops.address(address)}, {ops.pointers(to)})"
 
 
 def stmatrix(ins: Instruction, ops: Operands) -> str:
     """``stmatrix`` of 8x8 matrices of 16 bits."""
-    match = re.match(r"stmatrix\.sync\.aligned\.(?:m8n8\.)?x([124])(?:\.m8n8)?(\.trans)?\.shared(?:::cta)?\.b16$", ins.opcode)
-    if match is None:
-        raise UnknownInstructionError(ins.opcode)
     address, values = ins.operands
-    return f"cge::stmatrix({match[1]}, {_flag(match[2])}, {ops.address(address)}, {ops.pointers(values)})"
+    return f"cge::stmatrix({_matrix(ins)}, {ops.address(address)}, {ops.pointers(values)})"
 
 
 def cp_async(ins: Instruction, ops: Operands) -> str:

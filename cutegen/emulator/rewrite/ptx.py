@@ -9,6 +9,7 @@ __all__ = ["Block", "Instruction", "parse"]
 
 _LABEL = re.compile(r"([A-Za-z_$][\w$]*)\s*:(?!:)")
 _REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.*)", re.DOTALL)
+_OPCODE = re.compile(r"[a-z_][\w.:]*")
 _GUARD = re.compile(r"@(!?)\s*([\w$%]+)\s+")
 _NESTING = {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}
 
@@ -72,10 +73,9 @@ def parse(text: str) -> Block:
         if match := _GUARD.match(statement):
             guard, negated = match[2], match[1] == "!"
             statement = statement[match.end() :]
-        opcode, _, rest = statement.partition(" ") if " " in statement else (statement, "", "")
-        opcode = opcode.split("\n")[0].split("\t")[0]
-        if not re.fullmatch(r"[a-z_][\w.:]*", opcode):
+        match = _OPCODE.match(statement)
+        if match is None:
             raise ValueError(f"not a PTX instruction: {statement[:60]}")
-        rest = statement[len(opcode) :]
+        opcode, rest = match[0], statement[match.end() :]
         statements.append(Instruction(opcode, split_operands(" ".join(rest.split())), guard, negated))
     return Block(registers, tuple(statements))

@@ -66,6 +66,8 @@ def _rewrite_asm(text: str) -> tuple[str, int]:
 
 
 def _rewrite_shared(text: str) -> tuple[str, int]:
+    if "__shared__" not in text:
+        return text, 0
     pieces: list[str] = []
     last = count = 0
     for match in _SHARED.finditer(text):

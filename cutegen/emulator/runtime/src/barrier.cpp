@@ -100,6 +100,7 @@ bool release_after_exit(Cta& cta) {
 void bar_sync(uint32_t id, uint32_t threads) {
   Fiber& me = self();
   CGE_HERE();
+  ++me.segment;
   NamedBarrier& b = named(id);
   uint32_t const expected = threads ? threads : threads_per_cta;
   if (b.arrived && b.expected != expected) {

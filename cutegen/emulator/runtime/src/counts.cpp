@@ -157,15 +157,15 @@ void count_lane(uint32_t site, Access access, uint32_t bytes, void const* addres
                 bool bypass_l1) {
   Fiber& me = self();
   Site& s = site_at(site);
-  if (s.fiber != &me || s.run != me.run) {
+  if (s.fiber != &me || s.segment != me.segment) {
     s.fiber = &me;
-    s.run = me.run;
+    s.segment = me.segment;
     s.repeat = 0;
   }
   uint64_t const warp = me.cta->rank * 64 + me.warp->index;
   Pending& p = pending[(uint64_t(site) << 32) | (uint64_t(s.repeat++ & 0xffff) << 16) | warp];
   Request& r = p.request;
-  if (r.mask && ((r.mask >> me.lane & 1) || r.run != me.run || p.bytes != bytes)) {
+  if (r.mask && ((r.mask >> me.lane & 1) || r.segment != me.segment || p.bytes != bytes)) {
     finish(site, p);
     r.mask = 0;
   }
@@ -173,7 +173,7 @@ void count_lane(uint32_t site, Access access, uint32_t bytes, void const* addres
   p.bytes = bytes;
   p.origin = origin;
   p.bypass_l1 = bypass_l1;
-  r.run = me.run;
+  r.segment = me.segment;
   r.address[me.lane] = reinterpret_cast<uint64_t>(address);
   r.source[me.lane] = reinterpret_cast<uint64_t>(source);
   r.mask |= 1u << me.lane;

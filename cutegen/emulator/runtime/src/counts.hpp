@@ -11,7 +11,7 @@ namespace cge {
 // One lane's part of a warp-wide access; inactive lanes have no bit in the request's mask.
 struct Request {
   uint32_t mask = 0;
-  uint32_t run = 0;
+  uint32_t segment = 0;
   uint64_t address[32];
   uint64_t source[32];  // cp.async only
 };

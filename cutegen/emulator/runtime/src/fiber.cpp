@@ -99,9 +99,9 @@ void start_fiber(Fiber& f, void (*entry)()) {
     auto* words = reinterpret_cast<uint32_t*>(top - kPoisonedBytes);
     for (size_t i = 0; i < kPoisonedBytes / 4; ++i) { words[i] = kPoison; }
   }
-  // NOTE: at entry of a function the stack is 16-byte aligned but for the return address.
+  // NOTE: at its entry a function expects a stack aligned to 16 bytes before the return address was pushed.
 #if defined(__x86_64__)
-  auto** sp = reinterpret_cast<void**>(top) - 2;
+  auto** sp = reinterpret_cast<void**>(top) - 3;
   *sp = nullptr;  // the entry never returns
   *--sp = reinterpret_cast<void*>(entry);
   sp -= kSavedWords;

@@ -144,3 +144,6 @@ void* static_shared(void const* tag, size_t bytes, size_t align) {
 }
 
 }  // namespace cge
+
+// The array that `extern __shared__` names in a source that is compiled as it stands.
+extern "C" void* cge_dynamic_shared() { return cge::dynamic_shared(); }

@@ -44,7 +44,7 @@ struct Fiber {
   uint3 tid{};
   uint32_t index = 0;  // in its CTA
   uint32_t lane = 0;
-  uint32_t run = 0;    // counts how often it was resumed, to line up the accesses of a warp
+  uint32_t segment = 0;  // counts its warp-wide operations and barriers, to line up the accesses of a warp
   Warp* warp = nullptr;
   Cta* cta = nullptr;
   Fiber* next = nullptr;  // in the ready queue or a barrier's list

@@ -11,9 +11,9 @@ namespace cge {
 // A place in the kernel's code: the return address of a call into the runtime.
 struct Site {
   void* pc = nullptr;
-  uint32_t run = ~0u;        // of the fiber that came here last
+  uint32_t segment = ~0u;    // of the fiber that came here last
   Fiber const* fiber = nullptr;
-  uint32_t repeat = 0;       // how often that fiber came here in that run
+  uint32_t repeat = 0;       // how often that fiber came here in that segment
 };
 
 uint32_t site_index(void* pc);

@@ -49,16 +49,12 @@ Fiber* take_ready() {
 void enter(Fiber* f) {
   if (!current || current->cta != f->cta) { cge_block_index = f->cta->block; }
   current = f;
-  ++f->run;
   cge_thread_index = f->tid;
 }
 
 void leave(Fiber& from) {
   Fiber* next = abandoned ? nullptr : take_ready();
-  if (next == &from) {
-    ++from.run;
-    return;
-  }
+  if (next == &from) { return; }
   if (next) {
     enter(next);
     cge_switch(&from.stack_pointer, next->stack_pointer);
@@ -117,6 +113,7 @@ void prepare(uint32_t cluster_index) {
       dim3 const b = launch_now.block;
       f.tid = {t % b.x, t / b.x % b.y, t / b.x / b.y};
       f.index = t;
+      f.segment = 0;
       f.lane = t % 32;
       f.warp = &cta.warps[t / 32];
       f.warp->lanes[f.lane] = &f;

@@ -48,6 +48,7 @@ constexpr uint64_t key_of(Kind kind, uint64_t detail = 0) { return (uint64_t(kin
 void collective(char const* what, uint64_t key, uint32_t mask, void const* argument, CollectiveBody execute) {
   Fiber& me = self();
   Warp& warp = *me.warp;
+  ++me.segment;
   Collective& c = slot(warp, key, mask, what);
   c.arguments[me.lane] = argument;
   c.arrived |= 1u << me.lane;

@@ -29,6 +29,13 @@ inline T shuffled(int mode, unsigned mask, T value, int lane, int width) {
 }
 
 // Atomics: fibers switch only inside the runtime, so a read and a write are one step.
+template <class T>
+struct Same {
+  using type = T;
+};
+template <class T>
+using same_t = typename Same<T>::type;  // an argument that does not take part in deduction
+
 template <class T, class F>
 inline T atomic(T* at, F update) {
   atomic_begin(at, sizeof(T));
@@ -66,21 +73,21 @@ inline unsigned __activemask() { return 0xffffffffu; }
 template <class T>
 inline T __ldg(T const* p) { return *p; }
 template <class T>
-inline T atomicAdd(T* p, T v) { return cge::atomic(p, [v](T x) { return T(x + v); }); }
+inline T atomicAdd(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return T(x + v); }); }
 template <class T>
-inline T atomicSub(T* p, T v) { return cge::atomic(p, [v](T x) { return T(x - v); }); }
+inline T atomicSub(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return T(x - v); }); }
 template <class T>
-inline T atomicMax(T* p, T v) { return cge::atomic(p, [v](T x) { return x < v ? v : x; }); }
+inline T atomicMax(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return x < v ? v : x; }); }
 template <class T>
-inline T atomicMin(T* p, T v) { return cge::atomic(p, [v](T x) { return v < x ? v : x; }); }
+inline T atomicMin(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return v < x ? v : x; }); }
 template <class T>
-inline T atomicOr(T* p, T v) { return cge::atomic(p, [v](T x) { return T(x | v); }); }
+inline T atomicOr(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return T(x | v); }); }
 template <class T>
-inline T atomicAnd(T* p, T v) { return cge::atomic(p, [v](T x) { return T(x & v); }); }
+inline T atomicAnd(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return T(x & v); }); }
 template <class T>
-inline T atomicExch(T* p, T v) { return cge::atomic(p, [v](T) { return v; }); }
+inline T atomicExch(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T) { return v; }); }
 template <class T>
-inline T atomicCAS(T* p, T compare, T v) {
+inline T atomicCAS(T* p, cge::same_t<T> compare, cge::same_t<T> v) {
   return cge::atomic(p, [compare, v](T x) { return x == compare ? v : x; });
 }
 

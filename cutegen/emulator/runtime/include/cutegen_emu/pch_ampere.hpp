@@ -1,8 +1,9 @@
-// The precompiled part: what the kernels of one family of architectures include.
+// What is precompiled for kernels of sm_75 to sm_89.
+#pragma once
+
 #include "cutegen_emu/prelude.hpp"
 
-#include <cute/swizzle.hpp>
-#include <cute/tensor_impl.hpp>
+#include <cute/tensor.hpp>
 #include <cute/arch/copy_sm80.hpp>
 #include <cute/atom/copy_traits_sm75.hpp>
 #include <cute/atom/copy_traits_sm80.hpp>

@@ -1,0 +1,73 @@
+"""The way out that a message names is one: applied to the config, it makes it legal."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from cutegen.config import GemmConfig
+from cutegen.errors import Violation
+from cutegen.loader import dump
+from cutegen.rules import check
+from tests.support.cases import base
+from tests.support.config_gen import explicit_config, sparse_config
+from tests.support.fixes import fixed_configs, ways_out
+from tests.unit.test_rules import CASES, Case
+
+
+def describe(cfg: GemmConfig, violation: Violation) -> str:
+    return f"{violation}\n{ways_out(violation)}\n{dump(cfg)}"
+
+
+def repaired(cfg: GemmConfig, rounds: int = 6) -> bool:
+    """Whether following ways out, each of which removes its violation, leads to a legal config."""
+    found = check(cfg)
+    if not found or rounds == 0:
+        return not found
+    return any(
+        repaired(after, rounds - 1)
+        for _, after in fixed_configs(cfg, found[0])
+        if found[0] not in check(after)
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_way_out_is_legal(case: Case) -> None:
+    for violation in check(case.broken):
+        assert ways_out(violation), str(violation)
+    assert repaired(case.broken), "\n".join(str(v) for v in check(case.broken))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_way_out_removes_its_violation(case: Case) -> None:
+    for violation in check(case.broken):
+        for way, after in fixed_configs(case.broken, violation):
+            assert violation not in check(after), f"{way}: {violation}"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_configs_can_be_repaired(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(40):
+        for make in (sparse_config, explicit_config):
+            cfg = make(rng)
+            found = check(cfg)
+            if found:
+                assert repaired(cfg), "\n".join(describe(cfg, v) for v in found)
+
+
+def test_ways_are_read_from_the_text() -> None:
+    violation = Violation(
+        rule="r",
+        field="f",
+        got="g",
+        need="n",
+        fix="use s2r.a: UniversalCopy, tile: [8, 64, 32] with g2s.a: {atom: X, bits: 8}, or leave smem.a out",
+    )
+    assert ways_out(violation) == [
+        {"s2r.a": "UniversalCopy"},
+        {"tile": [8, 64, 32], "g2s.a": {"atom": "X", "bits": 8}},
+        {"smem.a": None},
+    ]
+    assert ways_out(check(base(stages=11))[0])[0] == {"stages": 10}
