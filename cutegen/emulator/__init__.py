@@ -2,6 +2,7 @@
 
 from cutegen.emulator.gemm import EmulatedKernel, Matrix, compile
 from cutegen.emulator.host import HostToolchain, find_host_toolchain
+from cutegen.emulator.program import Launch, emulate
 from cutegen.emulator.report import EmulatorReport, Finding, Instructions, Place, Traffic
 
 __all__ = [
@@ -10,9 +11,11 @@ __all__ = [
     "Finding",
     "HostToolchain",
     "Instructions",
+    "Launch",
     "Matrix",
     "Place",
     "Traffic",
     "compile",
+    "emulate",
     "find_host_toolchain",
 ]

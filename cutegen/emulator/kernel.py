@@ -17,6 +17,8 @@ from cutegen.toolchain.process import run
 
 __all__ = ["CompiledSource", "compile_source", "compile_text"]
 
+#: Copies that the compiler leaves to the C library come to the runtime first.
+_LINK = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset")
 _DYNAMIC = re.compile(r"\bextern\s+__shared__[^;]*?\b(\w+)\s*\[\s*\]\s*;")
 
 
@@ -74,7 +76,7 @@ def compile_text(
     prepared = prepare(host, arch)
     dynamic = _unchanged_names(text) if not suffix else None
     key = digest_of(
-        text=text, name=name, base=prepared.key, options=options, suffix=suffix, dynamic=dynamic
+        text=text, name=name, base=prepared.key, options=options, suffix=suffix, dynamic=dynamic, link=_LINK
     )
     directory, built = ensure(
         "kernel", key, lambda out: _compile(host, prepared, text, name, options, suffix, dynamic, out)
@@ -147,8 +149,8 @@ def _compile(
         "-include",
         str(prepared.pch / f"{prepared.arch}.hpp"),
         *(f"-D{array}=(*cge_dynamic_shared())" for array in dynamic or ()),
-        *(f"-I{path}" for path in prepared.includes[:3]),
-        *(f"-isystem{path}" for path in prepared.includes[3:]),
+        *(f"-I{path}" for path in prepared.includes[: -len(host.cuda)]),
+        *(f"-isystem{path}" for path in host.cuda),
         *options,
         "-pipe",
         "-c",
@@ -161,7 +163,7 @@ def _compile(
     done = run(argv, cwd=out, env=env, timeout=1800.0)
     if done.returncode != 0:
         raise CompileError(f"{name}.cu", argv, done.output)
-    link = [str(host.cxx), "-shared", "-o", f"{name}.so", f"{name}.o"]
+    link = [str(host.cxx), "-shared", *_LINK, "-o", f"{name}.so", f"{name}.o"]
     done = run(link, cwd=out, env=env, timeout=600.0)
     if done.returncode != 0:
         raise CompileError(f"{name}.cu", link, done.output)

@@ -80,8 +80,9 @@ def prepare(host: HostToolchain, arch: str) -> Prepared:
     )
     overlay, _ = ensure("headers", headers_key, lambda out: _rewrite(host, out))
     public = _RUNTIME / "include"
-    api = digest_sources(public.rglob("*.hpp"), public)
-    includes = (public, overlay, host.cutlass, *host.cuda)
+    api = digest_sources((p for p in public.rglob("*") if p.is_file()), public)
+    utilities = host.cutlass.parent / "tools" / "util" / "include"
+    includes = (public, public / "shim", overlay, host.cutlass, utilities, *host.cuda)
     family = family_of(arch)
     pch_key = digest_of(
         headers=headers_key, api=api, compiler=host.identity, flags=compile_flags(host, family)
@@ -107,6 +108,9 @@ def prepare(host: HostToolchain, arch: str) -> Prepared:
 
 def _rewrite(host: HostToolchain, out: Path) -> None:
     result = rewrite_tree(host.cutlass, out)
+    utilities = host.cutlass.parent / "tools" / "util" / "include"
+    if utilities.is_dir():
+        rewrite_tree(utilities, out)
     (out / "rewritten.txt").write_text(
         f"{result.files} files, {result.asm} asm statements\n"
         + "".join(f"{name}: {why}\n" for name, why in result.skipped.items()),
@@ -125,8 +129,8 @@ def _precompile(host: HostToolchain, family: str, includes: tuple[Path, ...], ou
         [
             str(host.cxx),
             *compile_flags(host, family),
-            *(f"-I{path}" for path in includes[:3]),
-            *(f"-isystem{path}" for path in includes[3:]),
+            *(f"-I{path}" for path in includes[: -len(host.cuda)]),
+            *(f"-isystem{path}" for path in host.cuda),
             "-xc++-header",
             str(source),
             "-o",

@@ -29,7 +29,8 @@ def _fix(field: str, values: list[int]) -> str:
     "bounds",
     reason="A mode without elements, a negative stride or a count of nothing describes no data; nvcc takes "
     "some of them without a word.",
-    source="CUTLASS media/docs/cpp/cute/01_layout.md, Shape and Stride; this schema leaves negative strides out",
+    source="CUTLASS media/docs/cpp/cute/01_layout.md, Shape and Stride; this schema leaves negative "
+    "strides out",
 )
 def extent_positive(facts: Facts) -> Iterator[Finding]:
     """Extents and counts are at least 1, strides at least 0."""

@@ -253,7 +253,8 @@ def g2s_values_fill(operand: OperandFacts) -> Iterator[Finding]:
     "g2s",
     reason="One load takes neighbouring bytes of global memory: the values of one copy must follow one "
     "another along the operand's contiguous mode.",
-    source=f"{_MAKE_TILED_COPY}; include/cute/atom/copy_traits_sm80.hpp: \"src layout doesn't vectorize into registers\"",
+    source=f"{_MAKE_TILED_COPY}; include/cute/atom/copy_traits_sm80.hpp: "
+    '"src layout doesn\'t vectorize into registers"',
 )
 def g2s_vector_contiguous(operand: OperandFacts) -> Iterator[Finding]:
     """The values of one copy run along the contiguous mode of global memory."""

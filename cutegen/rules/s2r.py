@@ -145,7 +145,7 @@ def s2r_8_bit_major(operand: OperandFacts) -> Iterator[Finding]:
     "s2r",
     reason="A row of ldmatrix is 16 contiguous bytes. LDSM_N needs them along K; LDSM_T, which transposes, "
     "along M or N.",
-    source=f"{_LDMATRIX}; include/cute/atom/copy_traits.hpp: \"failed to vectorize into registers\"",
+    source=f'{_LDMATRIX}; include/cute/atom/copy_traits.hpp: "failed to vectorize into registers"',
 )
 def s2r_major(operand: OperandFacts) -> Iterator[Finding]:
     """LDSM_N reads K-major shared memory, LDSM_T MN-major."""

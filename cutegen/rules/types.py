@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from cutegen.arch import ARCHS
 from cutegen.atoms import MMA_ATOMS, MmaAtom
-from cutegen.config import GemmConfig
+from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.resolve.mma import fitting_atoms
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
-from cutegen.rules.text import either, yaml_list
+from cutegen.rules.suggest import layout_yaml, smem_yaml
+from cutegen.rules.text import either
 
 _PTX_MMA = (
     "PTX ISA, mma: table of shapes and types; CUTLASS include/cute/arch/mma_sm75.hpp, mma_sm80.hpp, "
@@ -216,19 +217,24 @@ def direct_has_no_smem(facts: Facts) -> Iterator[Finding]:
     if facts.uses_smem:
         return
     given = facts.given
-    stated = [f"smem.{w}" for w in ("a", "b") if getattr(given.smem, w) is not None]
+    stated: dict[str, str] = {}
     for which in ("a", "b"):
-        copy = getattr(given.g2s, which)
-        stated += [
-            f"g2s.{which}.{name}" for name in type(copy).model_fields if getattr(copy, name) is not None
-        ]
-    stated += [f"s2r.{w}" for w in ("a", "b") if getattr(given.s2r, w) is not None]
+        smem, copy, read = getattr(given.smem, which), getattr(given.g2s, which), getattr(given.s2r, which)
+        if smem is not None:
+            stated[f"smem.{which}"] = smem_yaml(smem)
+        for name in type(copy).model_fields:
+            value = getattr(copy, name)
+            if value is not None:
+                written = layout_yaml(value) if isinstance(value, LayoutSpec) else str(value)
+                stated[f"g2s.{which}.{name}"] = written
+        if read is not None:
+            stated[f"s2r.{which}"] = read
     if given.stages not in (None, 1):
-        stated.append("stages")
-    for field in stated:
+        stated["stages"] = str(given.stages)
+    for field, got in stated.items():
         yield Finding(
             field=field,
-            got=yaml_list([given.stages]) if field == "stages" else "a value",
+            got=got,
             need="the direct mainloop has no shared memory for A and B",
             fix=f"leave {field} out, or use mainloop: multistage",
         )

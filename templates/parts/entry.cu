@@ -9,8 +9,9 @@ extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, {{ nam
   int along   = Config::RASTER_ALONG_M ? tiles_m : tiles_n;
   int across  = Config::RASTER_ALONG_M ? tiles_n : tiles_m;
   int tile    = blockIdx.x;
-  int first   = tile / (Config::RASTER_GROUP * across) * Config::RASTER_GROUP;
-  int width   = min(Config::RASTER_GROUP, along - first);
+  int group   = min(Config::RASTER_GROUP, along);
+  int first   = tile / (group * across) * group;
+  int width   = min(group, along - first);
   int rest    = tile - first * across;
   int x = first + rest % width, y = rest / width;
   int m_begin = (Config::RASTER_ALONG_M ? x : y) * Config::BLK_M;

@@ -1,7 +1,7 @@
 // One thread's part of the copies of an operand's k-tiles from global to shared memory.
 //
 // The first k-tile is the partial one: it starts k_skip elements before k = 0, and what lies there is
-// filled with zeros. All later tiles are whole in K, so the mainloop tests only the MN edge.
+// filled with zeros. All later tiles are whole in K, so that the mainloop tests only the MN edge.
 template <class Operand>
 struct GlobalToShared {
   using T = typename Operand::Element;
@@ -12,7 +12,7 @@ struct GlobalToShared {
   int64_t mn_stride;   // elements
   int64_t k_stride;
   int mn_left;         // from the thread's first row to the edge of the matrix
-  int k_first;         // the thread's first k in the first k-tile; negative: before the matrix
+  int k_first;         // the thread's first k in the next k-tile; negative: before the matrix
   SharedAddress<typename Operand::Write, T> smem;
   T staged[Operand::G2S_ASYNC ? 1 : STEPS * VEC];  // vectors that pass through registers
 
@@ -68,6 +68,9 @@ struct GlobalToShared {
   }
 
   CUTE_DEVICE void advance() { ptr += Config::BLK_K * k_stride; }
+
+  // From now on k-tiles are whole.
+  CUTE_DEVICE void enter_matrix() { k_first = Config::BLK_K; }
 };
 
 // Copies [first, last) of a k-block of an operand from shared memory to its fragments.

@@ -26,6 +26,10 @@ CUTE_DEVICE void mainloop(CutegenParams const& p, int m_begin, int n_begin, uint
       g2s_a.advance();
       g2s_b.advance();
     }
+    if constexpr (PARTIAL) {
+      g2s_a.enter_matrix();
+      g2s_b.enter_matrix();
+    }
   };
   auto finish = [&](uint32_t stage) {  // a k-tile that passes through registers
     g2s_a.finish(stage);
@@ -51,11 +55,7 @@ CUTE_DEVICE void mainloop(CutegenParams const& p, int m_begin, int n_begin, uint
   if constexpr (STAGES == 1) {
     CUTE_NO_UNROLL
     for (int kt = 0; kt < k_tiles; ++kt) {
-      if (kt == 0) {
-        load(true_type{}, 0, 0, 1, true);
-      } else {
-        load(false_type{}, 0, 0, 1, true);
-      }
+      load(true_type{}, 0, 0, 1, true);
       fence();
       finish(0);
       wait();
@@ -68,13 +68,9 @@ CUTE_DEVICE void mainloop(CutegenParams const& p, int m_begin, int n_begin, uint
     }
   } else {
     // Prologue: the first STAGES - 1 k-tiles.
-    CUTE_UNROLL
+    CUTE_NO_UNROLL
     for (int s = 0; s < STAGES - 1; ++s) {
-      if (s == 0) {
-        load(true_type{}, 0, 0, 1, 0 < k_tiles);
-      } else {
-        load(false_type{}, s * Config::STAGE_BYTES, 0, 1, s < k_tiles);
-      }
+      load(true_type{}, s * Config::STAGE_BYTES, 0, 1, s < k_tiles);
       fence();
       finish(s * Config::STAGE_BYTES);
     }

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +127,10 @@ def _compare(what: str, axes: str, want: Ints, got: Ints) -> Iterator[str]:
     bad = np.argwhere(want != got)
     if len(bad):
         at = tuple(int(i) for i in bad[0])
-        yield f"{what}: {len(bad)} of {want.size} differ, first at {axes} {at}: CuTe {want[at]}, plan {got[at]}"
+        yield (
+            f"{what}: {len(bad)} of {want.size} differ, first at {axes} {at}: "
+            f"CuTe {want[at]}, plan {got[at]}"
+        )
 
 
 def _output(plan: KernelPlan, cute: Arrays) -> Iterator[str]:
@@ -248,6 +250,9 @@ def _loaded(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[st
     one = cute["smem"][: buffer.tile[0] * buffer.tile[1]]
     holds[one] = np.arange(len(one))
     offsets = buffer.elements(read.view, read.width).reshape(plan.threads, -1, read.width)
+    if offsets.min() < 0 or offsets.max() >= buffer.stage:
+        yield f"loaded elements: from {offsets.min()} to {offsets.max()} of a stage of {buffer.stage}"
+        return
     thread, value = np.arange(plan.threads)[:, None], np.arange(read.vector)[None, :]
     source, element = np.broadcast_arrays(thread, value)
     if read.op.startswith("SM75_"):

@@ -6,6 +6,8 @@ the kernel templates' address arithmetic, element by element.
 
 from __future__ import annotations
 
+from itertools import product
+
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import Layout
 from cutegen.operands import View
@@ -159,7 +161,8 @@ def _check_mma(plan: KernelPlan) -> None:
     a_tv, b_tv, c_tv = atom.a_tv.table(), atom.b_tv.table(), atom.c_tv.table()
     atom_m, atom_n, _ = atom.shape
     outputs: set[Coord] = set()
-    k_seen: dict[tuple[int, int, int], list[int]] = {}  # (warp, atom m, atom n) -> k's summed
+    summed: dict[tuple[int, int, int], list[int]] = {}  # (warp, atom m, atom n) -> k's
+    placed: dict[tuple[int, int, int], tuple[list[int], list[int]]] = {}  # the same -> rows and columns
     for k_block in range(plan.a.fragments.k_blocks):
         fragments = {}
         for operand in (plan.a, plan.b):
@@ -172,27 +175,25 @@ def _check_mma(plan: KernelPlan) -> None:
             lanes = range(warp, warp + atom.threads)
             a_mode = _atom_coords(plan.a, fragments["a"], lanes, a_tv, atom_m, atom.threads)
             b_mode = _atom_coords(plan.b, fragments["b"], lanes, b_tv, atom_n, atom.threads)
-            for m in range(out.atoms_m):
-                for n in range(out.atoms_n):
-                    for k in range(plan.a.fragments.atoms_k):
-                        rows, a_ks = a_mode[m, k]
-                        columns, b_ks = b_mode[n, k]
-                        _require(a_ks == b_ks, f"A and B differ in k: {a_ks} and {b_ks}")
-                        k_seen.setdefault((warp, m, n), []).extend(a_ks)
-                        if k_block or k:
-                            expected = _outputs(plan, lanes, m, n, c_tv, rows_m, rows_n, thread_m, thread_n)
-                        else:
-                            expected = _outputs(plan, lanes, m, n, c_tv, rows_m, rows_n, thread_m, thread_n)
-                            outputs |= set(expected.values())
-                        for (i, j), place in expected.items():
-                            _require(
-                                place == (rows[i], columns[j]),
-                                f"accumulator of {place} gets A row {rows[i]} and B column {columns[j]}",
-                            )
+            for m, n, k in product(range(out.atoms_m), range(out.atoms_n), range(plan.a.fragments.atoms_k)):
+                (rows, a_ks), (columns, b_ks) = a_mode[m, k], b_mode[n, k]
+                _require(a_ks == b_ks, f"A and B differ in k: {a_ks} and {b_ks}")
+                summed.setdefault((warp, m, n), []).extend(a_ks)
+                if (warp, m, n) in placed:
+                    _require(placed[warp, m, n] == (rows, columns), "an accumulator that changes its place")
+                    continue
+                placed[warp, m, n] = (rows, columns)
+                expected = _outputs(plan, lanes, m, n, c_tv, rows_m, rows_n, thread_m, thread_n)
+                outputs |= set(expected.values())
+                for (i, j), place in expected.items():
+                    _require(
+                        place == (rows[i], columns[j]),
+                        f"accumulator of {place} gets A row {rows[i]} and B column {columns[j]}",
+                    )
     _require(
         outputs == {(i, j) for i in range(blk_m) for j in range(blk_n)}, "outputs that no thread computes"
     )
-    for ks in k_seen.values():
+    for ks in summed.values():
         _require(sorted(ks) == list(range(blk_k)), "k's that are summed twice or never")
 
 

@@ -13,7 +13,7 @@ from cutegen.rules import check
 from tests.support.cases import base
 from tests.support.config_gen import explicit_config, sparse_config
 from tests.support.fixes import fixed_configs, ways_out
-from tests.unit.test_rules import CASES, Case
+from tests.support.rule_cases import CASES, Case
 
 
 def describe(cfg: GemmConfig, violation: Violation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,13 @@ def rewrite_tree(source: Path, target: Path) -> RewrittenTree:
 
 
 def _patch(name: str, text: str) -> str:
-    """The few places where a header asks for nvcc by name."""
+    """The few places where a header asks for nvcc by name.
+
+    CuTe's functions are inlined as nvcc inlines them, so that an address tells the line of the kernel that it
+    belongs to, and not only the line of a header that many lines share.
+    """
+    if name == "cute/config.hpp":
+        return re.sub(r"(#\s*define CUTE_(?:HOST_)?DEVICE)\s+inline\b", r"\1 __attribute__((always_inline)) inline", text)
     if name == "cutlass/arch/arch.h":
         text = text.replace("#if defined(__NVCC__)", "#if 1 //", 1)
     return text

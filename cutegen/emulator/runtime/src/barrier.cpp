@@ -95,6 +95,25 @@ bool release_after_exit(Cta& cta) {
   return false;
 }
 
+// A warp-wide operation that some lanes of the warp have not come to, because they wait elsewhere.
+void report_split_warps(Cta& cta) {
+  for (Warp& warp : cta.warps) {
+    for (Collective const& c : warp.collectives) {
+      uint32_t const missing = c.arrived ? c.mask & ~c.arrived : 0;
+      if (!missing) { continue; }
+      Fiber const& elsewhere = *warp.lanes[__builtin_ctz(missing)];
+      current = warp.lanes[__builtin_ctz(c.arrived)];
+      Finding f{"divergent-collective"};
+      f.pc = c.pc;
+      if (elsewhere.state == State::blocked) { f.other_site = site_index(elsewhere.pc); }
+      f.message = std::string(c.what) + " waits for lane " + std::to_string(elsewhere.lane) + " of its warp, which " +
+                  (elsewhere.state == State::blocked ? std::string("waits in ") + elsewhere.doing : "has returned");
+      report(std::move(f));
+    }
+  }
+  current = nullptr;
+}
+
 }  // namespace
 
 void bar_sync(uint32_t id, uint32_t threads) {
@@ -133,6 +152,7 @@ bool resolve_stall() {
   for (Cta& cta : ctas) {
     if (release_after_exit(cta)) { return true; }
   }
+  for (Cta& cta : ctas) { report_split_warps(cta); }
   for (Cta& cta : ctas) {
     for (Fiber& f : cta.fibers) {
       if (f.state != State::blocked) { continue; }

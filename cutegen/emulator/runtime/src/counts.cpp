@@ -169,9 +169,9 @@ void count_lane(uint32_t site, Access access, uint32_t bytes, void const* addres
     finish(site, p);
     r.mask = 0;
   }
+  if (!r.mask || origin) { p.origin = origin; }
   p.access = access;
   p.bytes = bytes;
-  p.origin = origin;
   p.bypass_l1 = bypass_l1;
   r.segment = me.segment;
   r.address[me.lane] = reinterpret_cast<uint64_t>(address);

@@ -85,20 +85,29 @@ void __tsan_read_range(void* p, size_t bytes) {
 void __tsan_write_range(void* p, size_t bytes) {
   if (cge::kSanitize && cge::in_windows(p)) { cge::plain(p, uint32_t(bytes), true, false, __builtin_return_address(0)); }
 }
-void* __tsan_memcpy(void* to, void const* from, size_t bytes) {
-  __tsan_read_range(const_cast<void*>(from), bytes);
-  __tsan_write_range(to, bytes);
+
+// Copies of whole structures may be calls of memcpy; kernels are linked so that those come here.
+void* __wrap_memcpy(void* to, void const* from, size_t bytes) {
+  void* const pc = __builtin_return_address(0);
+  if (cge::kSanitize && cge::in_windows(from)) { cge::plain(from, uint32_t(bytes), false, false, pc); }
+  if (cge::kSanitize && cge::in_windows(to)) { cge::plain(to, uint32_t(bytes), true, false, pc); }
   return std::memcpy(to, from, bytes);
 }
-void* __tsan_memmove(void* to, void const* from, size_t bytes) {
-  __tsan_read_range(const_cast<void*>(from), bytes);
-  __tsan_write_range(to, bytes);
+void* __wrap_memmove(void* to, void const* from, size_t bytes) {
+  void* const pc = __builtin_return_address(0);
+  if (cge::kSanitize && cge::in_windows(from)) { cge::plain(from, uint32_t(bytes), false, false, pc); }
+  if (cge::kSanitize && cge::in_windows(to)) { cge::plain(to, uint32_t(bytes), true, false, pc); }
   return std::memmove(to, from, bytes);
 }
-void* __tsan_memset(void* to, int value, size_t bytes) {
-  __tsan_write_range(to, bytes);
+void* __wrap_memset(void* to, int value, size_t bytes) {
+  void* const pc = __builtin_return_address(0);
+  if (cge::kSanitize && cge::in_windows(to)) { cge::plain(to, uint32_t(bytes), true, false, pc); }
   return std::memset(to, value, bytes);
 }
+void* __tsan_memcpy(void* to, void const* from, size_t bytes) __attribute__((alias("__wrap_memcpy")));
+void* __tsan_memmove(void* to, void const* from, size_t bytes) __attribute__((alias("__wrap_memmove")));
+void* __tsan_memset(void* to, int value, size_t bytes) __attribute__((alias("__wrap_memset")));
+
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

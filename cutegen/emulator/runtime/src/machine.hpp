@@ -56,6 +56,7 @@ struct Fiber {
   uint32_t fenced_self = 0;
   std::vector<AsyncCopy> open;                  // cp.async since the last commit
   std::deque<std::vector<AsyncCopy>> groups;    // committed, oldest first
+  uint64_t cluster_phase = 0;                   // of the cluster barrier at which it arrived last
 };
 
 // One warp-wide operation that lanes are arriving at.
@@ -110,6 +111,7 @@ struct Cta {
   NamedBarrier barriers[16];
   std::vector<std::pair<void const*, uint32_t>> statics;  // tag and offset from the window's begin
   SharedShadow* shadow = nullptr;
+  uint32_t proxy_clock = 0;   // of its asynchronous proxy
 };
 
 struct Launch {

@@ -1,6 +1,8 @@
 #include "report.hpp"
 
+#include <dlfcn.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -119,7 +121,21 @@ bool in_kernel_now() { return current != nullptr; }
 
 namespace {
 
-void on_crash(int signal, siginfo_t* info, void*) {
+// Where the program was, if that is code of the kernel and not of the runtime.
+void* kernel_pc(void* context) {
+  auto* machine = &static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  auto* pc = reinterpret_cast<char*>(machine->gregs[REG_RIP]);
+#else
+  auto* pc = reinterpret_cast<char*>(machine->pc);
+#endif
+  Dl_info here{}, runtime{};
+  dladdr(pc, &here);
+  dladdr(reinterpret_cast<void*>(&report), &runtime);
+  return here.dli_fbase && here.dli_fbase != runtime.dli_fbase ? pc + 1 : current->pc;
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
   static bool again = false;
   if (!again && current) {
     again = true;
@@ -131,6 +147,7 @@ void on_crash(int signal, siginfo_t* info, void*) {
                   overflow ? kStackBytes : static_cast<size_t>(at));
     Finding f{signal == SIGFPE ? "division-by-zero" : overflow ? "stack-overflow" : "wild-access"};
     f.message = signal == SIGFPE ? "integer division by zero" : signal == SIGABRT ? "abort(), for example a failed assert" : text;
+    f.pc = kernel_pc(context);
     report(std::move(f));
     if (flush_before_death) { flush_before_death(); }
     _exit(71);

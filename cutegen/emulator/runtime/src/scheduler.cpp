@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "async_copy.hpp"
+#include "cluster.hpp"
 #include "memory.hpp"
 #include "report.hpp"
 #include "shadow.hpp"
@@ -66,7 +67,8 @@ void leave(Fiber& from) {
 void thread_main() {
   launch_now.body(launch_now.context);
   Fiber& me = self();
-  if (kSanitize) { drop_async_copies(me); }
+  drop_async_copies(me);
+  finish_bulk(me);
   me.state = State::done;
   me.warp->live &= ~(1u << me.lane);
   --me.cta->live;
@@ -88,6 +90,7 @@ void prepare(uint32_t cluster_index) {
     cta.block = {cx * c.x + r % c.x, cy * c.y + r / c.x % c.y, cz * c.z + r / c.x / c.y};
     cta.linear = cta.block.x + g.x * (cta.block.y + g.y * cta.block.z);
     cta.live = threads_per_cta;
+    cta.proxy_clock = 0;
     cta.dynamic_bytes = launch_now.dynamic_shared;
     cta.static_bytes = 0;
     cta.statics.clear();
@@ -97,6 +100,7 @@ void prepare(uint32_t cluster_index) {
     cta.warps.resize((threads_per_cta + 31) / 32);
   }
   prepare_stacks(ctas);
+  begin_cluster();
   for (Cta& cta : ctas) {
     KnowledgePtr nothing(new Knowledge(threads_per_cta + 1));
     for (uint32_t w = 0; w < cta.warps.size(); ++w) {
@@ -124,6 +128,8 @@ void prepare(uint32_t cluster_index) {
       f.groups.clear();
       f.clock.base = nothing;
       f.clock.self = 1;
+      f.fenced_self = 0;
+      f.cluster_phase = 0;
       f.fenced = nothing;
       start_fiber(f, thread_main);
       ready.push(&f);

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "memory.hpp"
+#include "order.hpp"
 #include "report.hpp"
 #include "shadow.hpp"
 
@@ -9,41 +10,8 @@ namespace cge {
 
 namespace {
 
-// What has been released to an address, for whoever acquires it.
-struct Released {
-  std::map<uint32_t, std::vector<uint32_t>> clocks;  // by linear index of the CTA
-};
 std::map<void const*, Released> released;
 uint64_t polls = 0;
-
-void release_to(void const* at) {
-  Fiber& me = self();
-  Released& r = released[at];
-  auto merge = [&](uint32_t cta, std::vector<uint32_t> const& clocks) {
-    auto& known = r.clocks[cta];
-    known.resize(std::max(known.size(), clocks.size()));
-    for (size_t i = 0; i < clocks.size(); ++i) { known[i] = std::max(known[i], clocks[i]); }
-  };
-  merge(me.cta->linear, me.clock.base->own);
-  r.clocks[me.cta->linear][me.index] = std::max(r.clocks[me.cta->linear][me.index], me.clock.self);
-  for (auto const& [cta, clocks] : me.clock.base->foreign) { merge(cta, clocks); }
-  ++me.clock.self;
-}
-
-void acquire_from(void const* at) {
-  auto it = released.find(at);
-  if (it == released.end()) { return; }
-  Fiber& me = self();
-  KnowledgePtr joined(new Knowledge(*me.clock.base));
-  for (auto const& [cta, clocks] : it->second.clocks) {
-    if (cta == me.cta->linear) {
-      for (size_t i = 0; i < clocks.size(); ++i) { joined->own[i] = std::max(joined->own[i], clocks[i]); }
-    } else {
-      joined->join_foreign(cta, clocks);
-    }
-  }
-  me.clock.base = joined;
-}
 
 }  // namespace
 
@@ -59,7 +27,8 @@ bool atomic_begin(void* at, uint32_t bytes) {
                       (is_shared(at) ? check_shared(to_shared(reinterpret_cast<uint64_t>(at)), bytes, true, "an atomic operation")
                                      : check_global(at, bytes, true, "an atomic operation") != nullptr);
     if (good) {
-      acquire_from(at);
+      auto it = released.find(at);
+      if (it != released.end()) { it->second.acquire(self()); }
       uint32_t const site = site_index(self().pc);
       if (is_shared(at)) { shared_read(to_shared(reinterpret_cast<uint64_t>(at)), bytes, site, "an atomic operation"); }
     }
@@ -71,7 +40,7 @@ void atomic_end(void* at, uint32_t bytes) {
   if (kSanitize && current && in_windows(at)) {
     uint32_t const site = site_index(self().pc);
     if (is_shared(at)) { shared_write(to_shared(reinterpret_cast<uint64_t>(at)), bytes, site, "an atomic operation"); }
-    release_to(at);
+    released[at].release(self());
   }
 }
 

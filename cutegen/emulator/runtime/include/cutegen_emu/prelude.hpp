@@ -20,6 +20,7 @@
 
 #include "cutegen_emu/ptx.hpp"
 #include "cutegen_emu/intrinsics.hpp"
+#include "cutegen_emu/program.hpp"
 
 // From here on this is device code for the architecture CGE_ARCH.
 // NOTE: these come after CUDA's headers, which would otherwise hide their host functions.

@@ -1,0 +1,238 @@
+"""Every layout of the resolved style equals CuTe's own, evaluated by a host program of CuTe's headers.
+
+``CUTEGEN_ORACLE_CONFIGS=300 pytest tests/emulated/test_oracle.py`` compares so many random configs, from
+seed ``CUTEGEN_ORACLE_SEED`` on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import cutegen
+from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, CopyAtomS2R
+from cutegen.config import GemmConfig
+from cutegen.dtypes import dtype
+from cutegen.layout.algebra import Layout
+from cutegen.plan import KernelPlan, OperandPlan
+from cutegen.render import environment
+from tests.support.config_gen import explicit_config, legal_config
+from tests.support.oracle import Arrays, differences, evaluate, run_program
+from tests.support.oracle_configs import HANDMADE
+
+ROOT = Path(__file__).parents[2]
+COUNT = int(os.environ.get("CUTEGEN_ORACLE_CONFIGS", "12"))
+SEED = int(os.environ.get("CUTEGEN_ORACLE_SEED", "0"))
+
+EXAMPLES = [path.stem for path in sorted((ROOT / "examples").glob("*.yaml")) if "matrix" not in path.stem]
+KEYS = [
+    *(f"example:{name}" for name in EXAMPLES),
+    *(f"handmade:{name}" for name in HANDMADE),
+    *(f"seed:{seed}" for seed in range(SEED, SEED + COUNT)),
+]
+
+
+def _config(key: str) -> GemmConfig:
+    kind, _, name = key.partition(":")
+    if kind == "example":
+        return cutegen.load(ROOT / f"examples/{name}.yaml")
+    if kind == "handmade":
+        return GemmConfig.model_validate(HANDMADE[name])
+    rng = Random(int(name))
+    if int(name) % 3 == 0:
+        return legal_config(rng)
+    while True:
+        config = explicit_config(rng)
+        if not cutegen.check(config):
+            return config
+
+
+#: The plans that the mutants below are made of.
+MUTATED = ("example:multistage", "example:simple", "handmade:swizzle_longer_than_the_atom")
+
+
+@pytest.fixture(scope="module")
+def plans(request: pytest.FixtureRequest) -> dict[str, KernelPlan]:
+    """The plan of each key among the tests that run."""
+    chosen = [item.callspec.params.get("key") for item in request.session.items if hasattr(item, "callspec")]
+    keys = dict.fromkeys([*(key for key in chosen if key is not None), *MUTATED])
+    return {key: cutegen.plan(_config(key)) for key in keys}
+
+
+@pytest.fixture(scope="module")
+def cute(plans: dict[str, KernelPlan], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Arrays]:
+    """CuTe's arrays of each plan."""
+    return evaluate(list(plans.values()), tmp_path_factory.mktemp("oracle"))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_layout_is_cutes(key: str, plans: dict[str, KernelPlan], cute: dict[str, Arrays]) -> None:
+    plan = plans[key]
+    assert differences(plan, cute[plan.name]) == []
+
+
+def _reversed_strides(layout: Layout) -> Layout:
+    assert isinstance(layout.stride, tuple), f"{layout} has one mode"
+    return replace(layout, stride=layout.stride[::-1])
+
+
+def _write_view(operand: OperandPlan, **change: object) -> OperandPlan:
+    assert operand.copy.view is not None
+    view = replace(operand.copy.view, **change)  # type: ignore[arg-type]
+    return replace(operand, copy=replace(operand.copy, view=view))
+
+
+def _read_view(operand: OperandPlan, **change: object) -> OperandPlan:
+    assert operand.read is not None
+    view = replace(operand.read.view, **change)  # type: ignore[arg-type]
+    return replace(operand, read=replace(operand.read, view=view))
+
+
+def _read(operand: OperandPlan, **change: object) -> OperandPlan:
+    assert operand.read is not None
+    return replace(operand, read=replace(operand.read, **change))  # type: ignore[arg-type]
+
+
+Mutation = Callable[[OperandPlan], OperandPlan]
+
+MUTANTS: dict[str, tuple[str, Mutation, str]] = {
+    "source coordinates swapped": (
+        "example:multistage",
+        lambda a: replace(a, copy=replace(a.copy, thread_mn=a.copy.thread_k, thread_k=a.copy.thread_mn)),
+        "G2S source",
+    ),
+    "write step twice as long": (
+        "example:multistage",
+        lambda a: _write_view(a, step=Layout(4, 2048)),
+        "G2S destination",
+    ),
+    "write not swizzled": (
+        "example:multistage",
+        lambda a: _write_view(a, thread=Layout(128, 16)),
+        "G2S dest",
+    ),
+    "read strides swapped": (
+        "example:multistage",
+        lambda a: _read_view(a, thread=_reversed_strides(a.read.view.thread)),  # type: ignore[union-attr]
+        "S2R source",
+    ),
+    "k-blocks before rows": (
+        "example:multistage",
+        lambda a: _read_view(a, step=_reversed_strides(a.read.view.step)),  # type: ignore[union-attr]
+        "S2R source",
+    ),
+    "xor of no bits": ("example:multistage", lambda a: _read_view(a, mask=0), "S2R source"),
+    "xor of too many bits": ("example:multistage", lambda a: _read_view(a, mask=4095), "S2R source"),
+    "linear where it is not": (
+        "handmade:swizzle_longer_than_the_atom",
+        lambda a: _read_view(a, linear=True, mask=0),
+        "S2R source",
+    ),
+    "ldmatrix transposed": (
+        "example:multistage",
+        lambda a: _read(a, op="SM75_U16x8_LDSM_T"),
+        "loaded elements",
+    ),
+    "fragments atom by atom along K": (
+        "example:multistage",
+        lambda a: replace(a, fragments=replace(a.fragments, layout=Layout((8, 4, 1), (4, 1, 0)))),
+        "fragment",
+    ),
+    "direct load off by a row": (
+        "example:simple",
+        lambda a: replace(a, copy=replace(a.copy, step_mn=_reversed_strides(a.copy.step_mn))),
+        "loaded coordinates",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_plan_is_seen(name: str, plans: dict[str, KernelPlan], cute: dict[str, Arrays]) -> None:
+    key, mutate, symptom = MUTANTS[name]
+    plan = plans[key]
+    found = differences(replace(plan, a=mutate(plan.a)), cute[plan.name])
+    assert any(symptom in text for text in found), found
+    assert all(f"{plan.name}: a:" in text for text in found)
+
+
+def test_a_broken_output_is_seen(plans: dict[str, KernelPlan], cute: dict[str, Arrays]) -> None:
+    plan = plans["example:multistage"]
+    output = replace(plan.output, register_m=_reversed_strides(plan.output.register_m))
+    found = differences(replace(plan, output=output), cute[plan.name])
+    assert len(found) == 1
+    assert "accumulator" in found[0]
+
+
+LDMATRIX = [copy for copy in COPY_S2R.values() if copy.kind == "ldmatrix"]
+
+
+@pytest.fixture(scope="module")
+def atoms(tmp_path_factory: pytest.TempPathFactory) -> Arrays:
+    """CuTe's traits of every atom."""
+    mma = [
+        {
+            "key": f"mma{number}",
+            "name": atom.name,
+            "a": dtype(atom.a).cxx,
+            "b": dtype(atom.b).cxx,
+            "acc": dtype(atom.acc).cxx,
+        }
+        for number, atom in enumerate(MMA_ATOMS.values())
+    ]
+    copies = [
+        {"key": f"{copy.name}.{bits}", "name": copy.name, "element": f"uint{bits}_t"}
+        for copy in LDMATRIX
+        for bits in ((16,) if copy.transposed else (8, 16, 32))
+    ]
+    for copy in COPY_G2S.values():
+        for bits in copy.bits:
+            register = "uint128_t" if bits == 128 else f"uint{bits}_t"
+            zfill = "_ZFILL" if copy.asynchronous else ""
+            copies.append(
+                {
+                    "key": f"{copy.name}.{bits}",
+                    "name": f"{copy.name}{zfill}<{register}>",
+                    "element": "uint8_t",
+                }
+            )
+    source = environment().get_template("oracle_atoms.cpp").render(mma=mma, copies=copies)
+    return run_program(source, tmp_path_factory.mktemp("atoms"), "atoms")
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(MMA_ATOMS)), ids=list(MMA_ATOMS))
+def test_mma_atoms_are_cutes(number: int, name: str, atoms: Arrays) -> None:
+    atom = MMA_ATOMS[name]
+    assert atoms[f"mma{number}.shape"].tolist() == [*atom.shape, atom.threads]
+    for operand in "abc":
+        assert atoms[f"mma{number}.{operand}"].tolist() == getattr(atom, f"{operand}_tv").table()
+
+
+@pytest.mark.parametrize("copy", LDMATRIX, ids=lambda copy: copy.name)
+def test_ldmatrix_atoms_move_what_the_ptx_isa_says(copy: CopyAtomS2R, atoms: Arrays) -> None:
+    for bits in (16,) if copy.transposed else (8, 16, 32):
+        src, dst = (atoms[f"{copy.name}.{bits}.{end}"].reshape(-1, 32).T for end in ("src", "dst"))
+        piece, row = 32 // bits, 128 // bits
+        assert dst.shape == (32, copy.values(bits))
+        assert src.shape == (32, row)
+        for lane in range(32):
+            for value in range(copy.values(bits)):
+                matrix, line, place = value // piece, lane // 4, lane % 4 * piece + value % piece
+                if copy.transposed:
+                    line, place = place, line
+                assert dst[lane, value] == src[8 * matrix + line, place]
+        # Lanes beyond the matrices supply addresses that nobody reads: CuTe repeats the first ones.
+        for lane in range(32):
+            assert src[lane].tolist() == src[lane % (8 * copy.matrices)].tolist()
+
+
+@pytest.mark.parametrize("name", COPY_G2S)
+def test_g2s_atoms_move_one_vector_of_one_thread(name: str, atoms: Arrays) -> None:
+    for bits in COPY_G2S[name].bits:
+        key = f"{name}.{bits}"
+        assert atoms[f"{key}.threads"].tolist() == [1]
+        assert atoms[f"{key}.src"].tolist() == atoms[f"{key}.dst"].tolist() == list(range(bits // 8))
