@@ -8,7 +8,7 @@ from typing import Any
 
 from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import DTypeName, dtype
-from cutegen.layout.algebra import Layout, complement
+from cutegen.layout.algebra import Layout, complement, fit
 from cutegen.layout.swizzle import Swizzle
 from cutegen.plan import KernelPlan, OperandPlan
 from cutegen.resources import operand_stage_bytes, permutation_layout, swizzle_of
@@ -143,7 +143,10 @@ def _threads(pieces: int, rows: int, threads: int) -> tuple[int, int]:
 
 
 def _permutation(entry: int | LayoutSpec) -> str:
-    return f"Int<{entry}>" if isinstance(entry, int) else permutation_layout(entry).cxx()
+    if isinstance(entry, int):
+        return f"Int<{entry}>"
+    layout = permutation_layout(entry)
+    return (fit(layout.table()) or layout).cxx()  # CuTe divides by it, and stumbles over modes of extent 1
 
 
 def idiomatic_context(plan: KernelPlan) -> dict[str, Any]:

@@ -14,8 +14,9 @@ CUTE_DEVICE auto cta_tile(int m, int n) {
   int along   = Config::RASTER_ALONG_M ? tiles_m : tiles_n;
   int across  = Config::RASTER_ALONG_M ? tiles_n : tiles_m;
   int tile    = blockIdx.x;
-  int first   = tile / (Config::RASTER_GROUP * across) * Config::RASTER_GROUP;
-  int width   = min(Config::RASTER_GROUP, along - first);
+  int group   = min(Config::RASTER_GROUP, along);
+  int first   = tile / (group * across) * group;
+  int width   = min(group, along - first);
   int rest    = tile - first * across;
   int x = first + rest % width, y = rest / width;
   return Config::RASTER_ALONG_M ? make_coord(x, y) : make_coord(y, x);

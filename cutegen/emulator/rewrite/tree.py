@@ -12,6 +12,7 @@ from cutegen.emulator.rewrite.source import needs_rewriting, rewrite_source
 __all__ = ["RewrittenTree", "rewrite_tree"]
 
 _HEADERS = frozenset({".h", ".hpp", ".inl", ".cuh"})
+_PATCHED = frozenset({"cutlass/cluster_launch.hpp", "cutlass/arch/arch.h", "cute/config.hpp"})
 _UNSUPPORTED = ("cutlass/arch/wmma",)  # nvcuda::wmma has no host form
 
 
@@ -47,7 +48,7 @@ def rewrite_tree(source: Path, target: Path) -> RewrittenTree:
                 changed[path.name] = "#pragma once\n"
                 continue
             text = path.read_text(encoding="utf-8", errors="replace")
-            if not needs_rewriting(text):
+            if not needs_rewriting(text) and name not in _PATCHED:
                 continue
             try:
                 result = rewrite_source(text.replace("\\\n", "") if "asm" in text and "\\\n" in text else text)
@@ -77,6 +78,12 @@ def _patch(name: str, text: str) -> str:
     """
     if name == "cute/config.hpp":
         return re.sub(r"(#\s*define CUTE_(?:HOST_)?DEVICE)\s+inline\b", r"\1 __attribute__((always_inline)) inline", text)
+    if name == "cutlass/cluster_launch.hpp":  # the runtime cannot call a kernel through void* and void**
+        return text.replace(
+            "  // Unfortunately, we find ourselves needing to pass in\n",
+            "  return cge::launch_erased(params.grid_dims, params.block_dims, params.smem_size_in_bytes, "
+            "params.cluster_dims, kernel_ptr, args...) == cudaSuccess ? Status::kSuccess : Status::kErrorInternal;\n",
+        )
     if name == "cutlass/arch/arch.h":
         text = text.replace("#if defined(__NVCC__)", "#if 1 //", 1)
     return text

@@ -52,6 +52,15 @@ cudaError_t launch_ex(cudaLaunchConfig_t const* config, void (*kernel)(E...), A.
   return cudaSuccess;
 }
 
+// A kernel whose type was lost on the way; its parameters have the arguments' decayed types.
+template <class... A>
+cudaError_t launch_erased(dim3 grid, dim3 block, size_t shared, dim3 cluster, void const* kernel, A&&... arguments) {
+  auto* typed = reinterpret_cast<void (*)(std::decay_t<A>...)>(const_cast<void*>(kernel));
+  auto body = [&] { typed(arguments...); };
+  launch_raw(grid, block, shared, cluster, [](void* p) { (*static_cast<decltype(body)*>(p))(); }, &body);
+  return cudaSuccess;
+}
+
 }  // namespace cge
 
 template <class R, class... A>

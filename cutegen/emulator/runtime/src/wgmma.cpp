@@ -1,0 +1,295 @@
+// wgmma: four warps multiply 64 rows by descriptors of tiles in shared memory. Products take place when their
+// warpgroup waits for them, as late as they may. Fragment layouts and canonical shared layouts are those of the
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster.hpp"
+#include "counts.hpp"
+#include "memory.hpp"
+#include "mma.hpp"
+#include "numeric.hpp"
+#include "report.hpp"
+#include "shadow.hpp"
+#include "tma.hpp"
+
+namespace cge {
+
+namespace {
+
+// One lane's part of a product.
+struct Product {
+  MmaCode code;
+  uint64_t a, b;  // descriptors
+  bool scale_d, from_registers;
+  int8_t scale_a, scale_b, major_a, major_b;
+  uint32_t site;
+  uint32_t registers_a[4];
+  std::vector<void*> d;
+};
+
+struct Lane {
+  std::vector<Product> open;
+  std::deque<std::vector<Product>> groups;
+  bool fenced = false;
+};
+std::unordered_map<Fiber*, Lane> lanes;
+
+// The lanes of a warpgroup that are waiting together.
+struct Meeting {
+  uint32_t arrived = 0;
+  uint32_t pending = 0;
+  FiberList waiting;
+};
+std::unordered_map<uint64_t, Meeting> meetings;  // by CTA and warpgroup
+
+int element_bytes(Type t) {
+  switch (t) {
+    case Type::f16: case Type::bf16: return 2;
+    case Type::tf32: return 4;
+    default: return 1;
+  }
+}
+
+float decode(Type t, void const* p) {
+  uint32_t u = 0;
+  switch (t) {
+    case Type::f16: std::memcpy(&u, p, 2); return from_f16(uint16_t(u));
+    case Type::bf16: std::memcpy(&u, p, 2); return from_bf16(uint16_t(u));
+    case Type::tf32: std::memcpy(&u, p, 4); return float_of_bits(u & 0xffffe000u);
+    case Type::e4m3: std::memcpy(&u, p, 1); return fp8_table().e4m3[u];
+    case Type::e5m2: std::memcpy(&u, p, 1); return fp8_table().e5m2[u];
+    case Type::s8: std::memcpy(&u, p, 1); return float(int8_t(u));
+    default: std::memcpy(&u, p, 1); return float(uint8_t(u));
+  }
+}
+
+// A descriptor's fields, in bytes, and the swizzle as tensor maps count it.
+struct Tile {
+  uint32_t start, leading, stride;
+  int mode;
+  int row;  // bytes of a row of the swizzle atom; 16 without swizzle
+  bool mn_major;
+  int element;
+
+  Tile(uint64_t d, bool major, int bytes, uint32_t window)
+      : start(window + (uint32_t(d & 0x3fff) << 4)), leading(uint32_t(d >> 16 & 0x3fff) << 4),
+        stride(uint32_t(d >> 32 & 0x3fff) << 4), mn_major(major), element(bytes) {
+    int const code = int(d >> 62 & 3);
+    mode = code ? 4 - code : 0;
+    row = mode ? 16 << mode : 16;
+  }
+
+  // Where element (mn, k) lies.
+  uint32_t at(int mn, int k) const {
+    uint32_t offset;
+    if (!mn_major) {
+      uint32_t const byte = uint32_t(k * element);
+      offset = uint32_t(mn / 8) * stride + uint32_t(mn % 8 * row) +
+               (mode ? byte : byte / 16 * leading + byte % 16);
+    } else {
+      uint32_t const byte = uint32_t(mn * element), wide = uint32_t(row);
+      // Without swizzle the two strides change their parts: the leading one goes along K.
+      uint32_t const along_mn = mode ? leading : stride, along_k = mode ? stride : leading;
+      offset = byte / wide * along_mn + byte % wide + uint32_t(k / 8) * along_k + uint32_t(k % 8) * wide;
+    }
+    return swizzled(start + offset, mode);
+  }
+};
+
+// Reads and decodes rows of a tile, [extent][k].
+void read_tile(Tile const& t, Type type, int extent, int k, uint32_t site, std::vector<float>& out) {
+  out.resize(size_t(extent * k));
+  int const per = 16 / t.element;
+  for (int outer = 0; outer < (t.mn_major ? k : extent); ++outer) {
+    for (int inner = 0; inner < (t.mn_major ? extent : k); inner += per) {
+      int const mn = t.mn_major ? inner : outer, kk = t.mn_major ? outer : inner;
+      uint32_t const address = t.at(mn, kk);
+      if (kSanitize) {
+        if (!check_shared(address, 16, false, "wgmma")) { return; }
+        shared_async_read(address, 16, site, "wgmma");
+      }
+      auto const* p = static_cast<char const*>(shared_pointer(address));
+      for (int e = 0; e < per; ++e) {
+        int const m = t.mn_major ? mn + e : mn, c = t.mn_major ? kk : kk + e;
+        out[size_t(m * k + c)] = decode(type, p + e * t.element);
+      }
+    }
+  }
+}
+
+// A in registers: as m16n8k16 has it, in the warp's 16 rows.
+void read_registers(std::vector<Product*> const& group, int k, std::vector<float>& out) {
+  Type const type = Type(group[0]->code.a);
+  int const bytes = element_bytes(type), per = 4 / bytes;
+  out.resize(size_t(64 * k));
+  for (int t = 0; t < 128; ++t) {
+    int const row = t / 32 * 16 + t % 32 / 4, i = t % 4;
+    for (int r = 0; r < 4; ++r) {
+      auto const* p = reinterpret_cast<char const*>(&group[size_t(t)]->registers_a[r]);
+      for (int e = 0; e < per; ++e) {
+        out[size_t((row + 8 * (r % 2)) * k + (r / 2 * 4 + i) * per + e)] = decode(type, p + e * bytes);
+      }
+    }
+  }
+}
+
+template <class T>
+void accumulate(Product const& p, std::vector<float> const& a, std::vector<float> const& b,
+                std::vector<Product*> const& group) {
+  int const n = p.code.n, k = p.code.k;
+  std::vector<T> bt(size_t(k * n));
+  for (int c = 0; c < n; ++c) {
+    for (int i = 0; i < k; ++i) { bt[size_t(i * n + c)] = T(b[size_t(c * k + i)]) * T(p.scale_b); }
+  }
+  bool const half = Type(p.code.d) == Type::f16;
+  std::vector<T> sum(static_cast<size_t>(n));
+  for (int row = 0; row < 64; ++row) {
+    std::fill(sum.begin(), sum.end(), T(0));
+    for (int i = 0; i < k; ++i) {
+      T const x = T(a[size_t(row * k + i)]) * T(p.scale_a);
+      for (int c = 0; c < n; ++c) { sum[size_t(c)] += x * bt[size_t(i * n + c)]; }
+    }
+    // Row r of the warp's 16 lies in lanes 4 * (r % 8) and up; columns 8 * j + 2 * i + e in their registers.
+    int const base = row / 16 * 32 + row % 8 * 4, high = row % 16 / 8;
+    for (int c = 0; c < n; ++c) {
+      Product& lane = *group[size_t(base + c % 8 / 2)];
+      if (half) {
+        char* to = static_cast<char*>(lane.d[size_t(c / 8 * 2 + high)]) + c % 2 * 2;
+        uint16_t h;
+        std::memcpy(&h, to, 2);
+        h = to_f16(float(sum[size_t(c)]) + (p.scale_d ? from_f16(h) : 0.0f));
+        std::memcpy(to, &h, 2);
+      } else {
+        void* to = lane.d[size_t(c / 8 * 4 + high * 2 + c % 2)];
+        T old;
+        std::memcpy(&old, to, 4);
+        T const value = sum[size_t(c)] + (p.scale_d ? old : T(0));
+        std::memcpy(to, &value, 4);
+      }
+    }
+  }
+}
+
+void execute(std::vector<Product*> const& group, Cta const& cta) {
+  Product const& p = *group[0];
+  uint32_t const window = cta.rank * kCtaSpan;
+  std::vector<float> a, b;
+  if (p.from_registers) {
+    read_registers(group, p.code.k, a);
+  } else {
+    Tile const tile(p.a, p.major_a != 0, element_bytes(Type(p.code.a)), window);
+    read_tile(tile, Type(p.code.a), 64, p.code.k, p.site, a);
+  }
+  Tile const tile(p.b, p.major_b != 0, element_bytes(Type(p.code.b)), window);
+  read_tile(tile, Type(p.code.b), p.code.n, p.code.k, p.site, b);
+  a.resize(size_t(64 * p.code.k));
+  b.resize(size_t(p.code.n * p.code.k));
+  if (Type(p.code.d) == Type::s32) {
+    accumulate<int32_t>(p, a, b, group);
+  } else {
+    accumulate<float>(p, a, b, group);
+  }
+}
+
+std::string name_of(uint64_t code) {
+  return "wgmma m64n" + std::to_string(code >> 16 & 0xffff) + "k" + std::to_string(code & 0xffff);
+}
+
+// All 128 lanes have come: the groups beyond `pending` take place, and what they read is ordered before
+// whatever any of the lanes does next.
+void finish_groups(Fiber& last, uint32_t pending) {
+  Cta& cta = *last.cta;
+  uint32_t const first = last.index / 128 * 128;
+  Fiber& lead = cta.fibers[first];
+  void* const pc = lead.pc;
+  current = &lead;
+  while (lanes[&lead].groups.size() > pending) {
+    size_t const count = lanes[&lead].groups.front().size();
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<Product*> group(128);
+      for (uint32_t t = 0; t < 128; ++t) { group[t] = &lanes[&cta.fibers[first + t]].groups.front().at(i); }
+      if (kSanitize) { lead.pc = site_at(group[0]->site).pc; }
+      execute(group, cta);
+    }
+    for (uint32_t t = 0; t < 128; ++t) { lanes[&cta.fibers[first + t]].groups.pop_front(); }
+  }
+  lead.pc = pc;
+  current = &last;
+  if (!kSanitize) { return; }
+  uint32_t const done = lead.clock.self++;
+  for (uint32_t t = 1; t < 128; ++t) {
+    Clock& clock = cta.fibers[first + t].clock;
+    KnowledgePtr joined(new Knowledge(*clock.base));
+    joined->own[lead.index] = std::max(joined->own[lead.index], done);
+    clock.base = joined;
+  }
+}
+
+}  // namespace
+
+void begin_products() {
+  lanes.clear();
+  meetings.clear();
+}
+
+void wgmma(MmaCode code, Registers d, WgmmaA a, uint64_t b, bool scale_d, int scale_a, int scale_b, int major_a,
+           int major_b) {
+  Fiber& me = self();
+  CGE_HERE();
+  Lane& lane = lanes[&me];
+  Product p{code, a.address, b, scale_d, a.from.size() != 0, int8_t(scale_a), int8_t(scale_b), int8_t(major_a),
+            int8_t(major_b), 0, {}, {}};
+  if (a.from.size() > 4) { unsupported("wgmma with these registers of A"); }
+  size_t i = 0;
+  for (void const* r : a.from) { std::memcpy(&p.registers_a[i++], r, 4); }
+  for (void const* r : d) { p.d.push_back(const_cast<void*>(r)); }
+  if (kSanitize) {
+    p.site = site_index(me.pc);
+    if (me.index % 128 == 0) { count_instruction(p.site, uint64_t(code.n) << 16 | code.k, name_of); }
+    if (!lane.fenced) {
+      Finding f{"missing-wgmma-fence"};
+      f.message = "wgmma after its registers may have been touched, without wgmma.fence between the two";
+      report(std::move(f));
+      lane.fenced = true;
+    }
+  }
+  lane.open.push_back(std::move(p));
+}
+
+void wgmma_fence() { lanes[&self()].fenced = true; }
+
+void wgmma_commit() {
+  Lane& lane = lanes[&self()];
+  lane.groups.push_back(std::move(lane.open));
+  lane.open.clear();
+}
+
+void wgmma_wait(uint32_t pending) {
+  Fiber& me = self();
+  CGE_HERE();
+  ++me.segment;
+  lanes[&me].fenced = false;
+  Meeting& m = meetings[uint64_t(me.cta->rank) << 32 | me.index / 128];
+  if (me.index / 128 * 128 + 128 > threads_per_cta) { unsupported("wgmma in a warpgroup that is not whole"); }
+  if (m.arrived && m.pending != pending) {
+    Finding f{"divergent-collective"};
+    f.message = "threads of one warpgroup wait for different numbers of wgmma groups";
+    report_fatal(std::move(f));
+  }
+  m.pending = pending;
+  if (++m.arrived < 128) {
+    m.waiting.push(&me);
+    block("wgmma.wait_group");
+    return;
+  }
+  m.arrived = 0;
+  FiberList waiting = m.waiting;
+  m.waiting = FiberList{};
+  finish_groups(me, pending);
+  while (waiting.head) { wake(waiting.pop()); }
+}
+
+}  // namespace cge
