@@ -16,7 +16,7 @@ _UNKNOWN = Place(file="?", line=0)
 _KINDS = {
     ("shared", "cp.async"): "G2S",
     ("shared", "ldmatrix"): "S2R",
-    ("shared", "load"): "S2G",
+    ("shared", "load"): "S2R",
     ("shared", "store"): "R2S",
     ("shared", "stmatrix"): "R2S",
     ("global", "cp.async"): "G2S",
@@ -33,11 +33,10 @@ def collect(job: Job, outcome: Outcome) -> EmulatorReport:
     pcs = {r[key] for r in records for key in ("pc", "other_pc") if r.get(key)}
     chains = resolve(job.compiled.library, (pc - base for pc in pcs))
     places = _Places(f"{job.compiled.name}.cu", chains, base)
-    names = [buffer.name for buffer in job.buffers]
     return EmulatorReport(
         kernel=job.compiled.name,
-        findings=_findings([r for r in records if r["type"] == "finding"], places, names),
-        traffic=_traffic([r for r in records if r["type"] == "traffic"], places, names),
+        findings=_findings([r for r in records if r["type"] == "finding"], places),
+        traffic=_traffic([r for r in records if r["type"] == "traffic"], places),
         instructions=_instructions([r for r in records if r["type"] == "instruction"], places),
         ctas=outcome.ctas * job.cluster[0] * job.cluster[1] * job.cluster[2],
         seconds=outcome.seconds,
@@ -63,6 +62,10 @@ class _Places:
         own = next((p for p in chain if p.file == self._source and p.line), None)
         return own or next((p for p in chain if p.line), _UNKNOWN)
 
+    def passes_through(self, pc: int, pattern: str) -> bool:
+        """Whether a function on the way to an address has a name like this."""
+        return any(re.search(pattern, place.function) for place in self.chain(pc))
+
     def operand(self, pc: int) -> str:
         """The operand that template arguments of the callers name, as in ``s2r<OperandA>``."""
         for place in self.chain(pc):
@@ -71,15 +74,14 @@ class _Places:
         return ""
 
 
-def _findings(records: Sequence[dict[str, Any]], places: _Places, names: Sequence[str]) -> tuple[Finding, ...]:
+def _findings(records: Sequence[dict[str, Any]], places: _Places) -> tuple[Finding, ...]:
     merged: dict[tuple[str, Place, str], Finding] = {}
     for r in records:
         place = places.place(r["pc"]) if r["pc"] else _UNKNOWN
         other = places.place(r["other_pc"]) if r["other_pc"] else None
         if r["kind"] == "divergent-barrier" and other == place and r["pc"] != r["other_pc"]:
             continue  # the compiler doubled the code; it is one barrier of the source
-        tensor = re.sub(r"buffer (\d+)", lambda m: names[int(m[1])], r["tensor"])
-        tensor = tensor.replace("shared memory with data of", "shared memory holding")
+        tensor = r["tensor"]
         key = (r["kind"], place, "" if r["kind"] in _SAME_EVERYWHERE else tensor)
         known = merged.get(key)
         if known is None:
@@ -100,14 +102,14 @@ def _findings(records: Sequence[dict[str, Any]], places: _Places, names: Sequenc
     return tuple(sorted(merged.values(), key=lambda f: (f.place.file, f.place.line, f.kind)))
 
 
-def _traffic(records: Sequence[dict[str, Any]], places: _Places, names: Sequence[str]) -> tuple[Traffic, ...]:
+def _traffic(records: Sequence[dict[str, Any]], places: _Places) -> tuple[Traffic, ...]:
     merged: dict[tuple[Any, ...], list[int]] = {}
     for r in records:
-        tensor = names[r["origin"]] if 0 <= r["origin"] < len(names) else ""
+        tensor = r["tensor"]
         kind = _KINDS.get((r["space"], r["access"]), r["access"])
         operand = places.operand(r["pc"])
-        if kind == "S2G" and operand:
-            kind = "S2R"
+        if kind == "S2R" and not operand and places.passes_through(r["pc"], r"\b(move_rows|store)\b"):
+            kind = "S2G"
         if kind in ("G2S", "S2R") and (tensor in ("A", "B") or operand):
             kind += f" {tensor if tensor in ('A', 'B') else operand}"
         elif kind == "R2S" and operand:

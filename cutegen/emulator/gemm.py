@@ -69,12 +69,16 @@ class Matrix:
             address, element = int(tensor.__array_interface__["data"][0]), int(tensor.itemsize)
             shape, strides = tuple(tensor.shape), tuple(int(s) // element for s in tensor.strides)
         else:
-            raise ArgumentError(f"{name} must be a numpy array or a torch tensor (got {type(tensor).__name__})")
+            raise ArgumentError(
+                f"{name} must be a numpy array or a torch tensor (got {type(tensor).__name__})"
+            )
         if len(shape) != 2:
             raise ArgumentError(f"{name} must have two dimensions (got {len(shape)})")
         if 1 not in strides and 0 not in shape and max(shape) > 1:
             raise ArgumentError(f"{name} must have a stride of 1 (got {strides})")
-        return cls(address=address, element=element, shape=(shape[0], shape[1]), strides=(strides[0], strides[1]))
+        return cls(
+            address=address, element=element, shape=(shape[0], shape[1]), strides=(strides[0], strides[1])
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +112,7 @@ class EmulatedKernel:
         """D = alpha * A*B^T + beta * C.
 
         Args:
-            a: A, (M,K): a numpy array, a torch CPU tensor or a :class:`Matrix`, in the kernel's type and major.
+            a: A, (M,K), in the kernel's type and major: a numpy array, a torch CPU tensor, a :class:`Matrix`.
             b: B, (N,K).
             d: D, (M,N), which is written.
             c: C, (M,N); not read when beta is 0. It may be ``d`` itself.
@@ -158,7 +162,7 @@ class EmulatedKernel:
         return collect(job, run_job(job))
 
 
-def compile(rendered: RenderedKernel, *, host: HostToolchain | None = None) -> EmulatedKernel:  # noqa: A001
+def compile(rendered: RenderedKernel, *, host: HostToolchain | None = None) -> EmulatedKernel:
     """Compile a rendered kernel for the CPU, or take it from the cache.
 
     Raises:

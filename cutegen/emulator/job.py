@@ -225,7 +225,9 @@ def _execute(
                 if job.progress:
                     job.progress(int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little"))
                 if deadline is not None and time.monotonic() >= deadline:
-                    raise LaunchError(f"the emulated kernel did not end within {job.timeout:g} s") from expired
+                    raise LaunchError(
+                        f"the emulated kernel did not end within {job.timeout:g} s"
+                    ) from expired
     finally:
         if process.poll() is None:
             os.killpg(process.pid, 9)

@@ -88,7 +88,9 @@ def prepare(host: HostToolchain, arch: str) -> Prepared:
         headers=headers_key, api=api, compiler=host.identity, flags=compile_flags(host, family)
     )
     with ThreadPoolExecutor(2) as pool:
-        pch = pool.submit(ensure, f"pch-{family}", pch_key, lambda out: _precompile(host, family, includes, out))
+        pch = pool.submit(
+            ensure, f"pch-{family}", pch_key, lambda out: _precompile(host, family, includes, out)
+        )
         runtime_key = digest_of(
             sources=digest_sources((_RUNTIME / "src").glob("*"), _RUNTIME),
             api=api,
@@ -119,7 +121,7 @@ def _rewrite(host: HostToolchain, out: Path) -> None:
 
 
 def _precompile(host: HostToolchain, family: str, includes: tuple[Path, ...], out: Path) -> None:
-    # NOTE: clang remembers the path of what it precompiled, so that must not be a file of this private directory.
+    # NOTE: clang remembers the path of what it precompiled; a file of this private directory would be gone.
     source = _RUNTIME / "include" / "cutegen_emu" / f"pch_{family}.hpp"
     for arch, code in ARCH_CODES.items():
         text = f"#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ {code}\n"
@@ -183,4 +185,6 @@ def _cpu_flags(host: HostToolchain) -> list[str]:
 def _check(argv: list[str], out: Path) -> None:
     done = run(argv, env=settings.child_environment(out), timeout=600.0)
     if done.returncode != 0:
-        raise CompileError(next((x for x in argv if x.endswith((".cpp", ".hpp"))), "runtime"), argv, done.output)
+        raise CompileError(
+            next((x for x in argv if x.endswith((".cpp", ".hpp"))), "runtime"), argv, done.output
+        )

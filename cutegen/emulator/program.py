@@ -164,8 +164,14 @@ def _memory(argument: Any, index: int) -> tuple[int, int, int]:
     if isinstance(argument, Matrix):
         return argument.address, argument.bytes, argument.element
     if hasattr(argument, "data_ptr"):
-        return int(argument.data_ptr()), int(argument.numel() * argument.element_size()), int(argument.element_size())
+        return (
+            int(argument.data_ptr()),
+            int(argument.numel() * argument.element_size()),
+            int(argument.element_size()),
+        )
     if hasattr(argument, "__array_interface__"):
         address = int(argument.__array_interface__["data"][0])
         return address, int(argument.nbytes), int(argument.itemsize)
-    raise ArgumentError(f"argument {index} must be a number, bytes or an array (got {type(argument).__name__})")
+    raise ArgumentError(
+        f"argument {index} must be a number, bytes or an array (got {type(argument).__name__})"
+    )

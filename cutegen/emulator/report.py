@@ -5,31 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["EmulatorReport", "Finding", "Instructions", "Place", "Traffic"]
+from cutegen.emulator.kinds import KINDS
 
-_KINDS: dict[str, tuple[str, str]] = {
-    "race-raw": ("read races with write", "a barrier must stand between the write and this read"),
-    "race-war": ("write races with read", "a barrier must stand between the read and this write"),
-    "race-waw": ("write races with write", "two threads write the same bytes; a barrier or other offsets are needed"),
-    "uninitialised-shared": ("shared memory is read before it is written", "check the copy's predicate, its extent and the stage that is read"),
-    "uninitialised-fragment": ("registers are read before they are written", "fill the fragment before the first mma"),
-    "async-in-flight": ("an asynchronous copy is still in flight", "wait for its group (cp_async_wait<N>) and then pass a barrier; N counts the groups that may stay in flight"),
-    "misaligned": ("misaligned access", "the address must be a multiple of the access's width: check offset, pitch and leading stride"),
-    "out-of-bounds-shared": ("shared memory out of bounds", "compare the offset with the size that the launch asks for"),
-    "out-of-bounds-global": ("global memory out of bounds", "the predicate must hold back what lies beyond the edge of the matrix"),
-    "write-to-read-only": ("write to an input", "this buffer is an input of the kernel"),
-    "divergent-barrier": ("barrier in divergent code", "all threads must reach the same barrier"),
-    "divergent-collective": ("lanes of a warp diverge", "all lanes of the mask must execute the same warp-wide instruction"),
-    "deadlock": ("deadlock", "a barrier waits for threads that never arrive, or a transaction count is wrong"),
-    "shared-limit": ("too much shared memory", "use fewer stages or a smaller tile"),
-    "missing-proxy-fence": ("missing proxy fence", "fence.proxy.async (cutlass::arch::fence_view_async_shared) must follow the stores, before the barrier"),
-    "missing-wgmma-fence": ("missing wgmma fence", "warpgroup_arrive() must precede the first wgmma that uses these registers"),
-    "unsupported-instruction": ("unsupported instruction", "the emulator does not have it, or this architecture does not"),
-    "wild-access": ("wild access", "the address belongs to nothing that the kernel was given"),
-    "stack-overflow": ("stack overflow", "a thread's local arrays are too large for the emulator"),
-    "trap": ("trap", "the kernel itself stops here"),
-    "bad-launch": ("launch refused", "check grid, block and cluster"),
-}  # fmt: skip
+__all__ = ["EmulatorReport", "Finding", "Instructions", "Place", "Traffic"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +59,12 @@ class Finding:
     @property
     def title(self) -> str:
         """The kind in a few words."""
-        return _KINDS.get(self.kind, (self.kind, ""))[0]
+        return KINDS.get(self.kind, (self.kind, ""))[0]
 
     @property
     def hint(self) -> str:
         """What mends such a fault."""
-        return _KINDS.get(self.kind, ("", ""))[1]
+        return KINDS.get(self.kind, ("", ""))[1]
 
     def __str__(self) -> str:
         where = f" [{self.tensor}" + (f" +{self.offset}" if self.offset is not None else "") + "]"
@@ -94,7 +72,9 @@ class Finding:
         if self.other is not None:
             text += f"\n  the other access: {self.other}"
         block = ",".join(map(str, self.block))
-        text += f"\n  first by thread {self.thread} of CTA ({block}), {self.count} time{'s' * (self.count != 1)}"
+        text += (
+            f"\n  first by thread {self.thread} of CTA ({block}), {self.count} time{'s' * (self.count != 1)}"
+        )
         return text + (f"\n  hint: {self.hint}" if self.hint else "")
 
 

@@ -76,7 +76,14 @@ def ensure(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path, bo
             _sweep(base)
             return _publish(base, target, build), True
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.ENOENT):
+        if error.errno not in (
+            errno.EACCES,
+            errno.EROFS,
+            errno.EPERM,
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.ENOENT,
+        ):
             raise
     private = _private_root()  # a cache that cannot be written
     target = private / f"{kind}-{key}"

@@ -32,8 +32,10 @@ def resolve(library: Path, addresses: Iterable[int]) -> Chains:
         An empty chain for each address when no ``addr2line`` is installed.
     """
     wanted = sorted(set(addresses))
-    tool = next((t for name in _TOOLS if (t := shutil.which(name, path=settings.get("PATH") or os.defpath))), None)
-    chains: Chains = {address: () for address in wanted}
+    tool = next(
+        (t for name in _TOOLS if (t := shutil.which(name, path=settings.get("PATH") or os.defpath))), None
+    )
+    chains: Chains = dict.fromkeys(wanted, ())
     if tool is None:
         return chains
     for begin in range(0, len(wanted), _BATCH):

@@ -5,6 +5,8 @@
 template <class Operand>
 struct GlobalToShared {
   using T = typename Operand::Element;
+  using Copy   = typename CPY_Op<typename Operand::G2S>::type;
+  using Vector = typename remove_extent<typename Copy::SRegisters>::type;
   static constexpr int VEC   = Operand::G2S_VEC;
   static constexpr int STEPS = Operand::G2S_STEPS;
 
@@ -14,7 +16,7 @@ struct GlobalToShared {
   int mn_left;         // from the thread's first row to the edge of the matrix
   int k_first;         // the thread's first k in the next k-tile; negative: before the matrix
   SharedAddress<typename Operand::Write, T> smem;
-  T staged[Operand::G2S_ASYNC ? 1 : STEPS * VEC];  // vectors that pass through registers
+  Vector staged[Operand::G2S_ASYNC ? 1 : STEPS];  // what passes through registers
 
   CUTE_DEVICE GlobalToShared(void const* matrix, int64_t ld, int mn_begin, int mn_end, int k_skip, uint32_t smem_begin)
       : smem(smem_begin + Operand::SMEM_OFFSET, threadIdx.x) {
@@ -38,18 +40,17 @@ struct GlobalToShared {
       if constexpr (PARTIAL) {
         inside = inside && k_first + k >= 0;
       }
-      auto gX = make_tensor(make_gmem_ptr(ptr + mn * mn_stride + k * k_stride), Layout<Int<VEC>>{});
+      T const* source = ptr + mn * mn_stride + k * k_stride;
       if constexpr (Operand::G2S_ASYNC) {
+        auto gX = make_tensor(make_gmem_ptr(source), Layout<Int<VEC>>{});
         auto sX = make_tensor(make_smem_ptr(shared_ptr_at<T>(smem(i) + stage)), Layout<Int<VEC>>{});
         typename Operand::G2S copy;
         copy.pred = inside;
         copy_unpack(copy, gX, sX);
       } else {
-        auto rX = make_tensor(make_rmem_ptr(staged + i * VEC), Layout<Int<VEC>>{});
+        staged[i] = Vector{};
         if (inside) {
-          copy_unpack(typename Operand::G2S{}, gX, rX);
-        } else {
-          zero(rX);
+          Copy::copy(*reinterpret_cast<Vector const*>(source), staged[i]);
         }
       }
     }
@@ -60,9 +61,7 @@ struct GlobalToShared {
     if constexpr (!Operand::G2S_ASYNC) {
       CUTE_UNROLL
       for (int i = 0; i < STEPS; ++i) {
-        auto rX = make_tensor(make_rmem_ptr(staged + i * VEC), Layout<Int<VEC>>{});
-        auto sX = make_tensor(make_smem_ptr(shared_ptr_at<T>(smem(i) + stage)), Layout<Int<VEC>>{});
-        copy_unpack(typename Operand::G2S{}, rX, sX);
+        Copy::copy(staged[i], *shared_ptr_at<Vector>(smem(i) + stage));
       }
     }
   }

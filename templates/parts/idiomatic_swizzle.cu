@@ -8,9 +8,10 @@ struct EvaluatedSwizzle {
   }
 };
 
-template <int N, int B, int M, int S>
-CUTE_HOST_DEVICE constexpr auto upcast(EvaluatedSwizzle<B,M,S> const&) {
-  return EvaluatedSwizzle<B,M - int(log_2(unsigned(N))),S>{};
+template <int N, int B, int M, int S, class Offset, class Layout>
+CUTE_HOST_DEVICE constexpr auto upcast(ComposedLayout<EvaluatedSwizzle<B,M,S>,Offset,Layout> const& layout) {
+  using Upcast = EvaluatedSwizzle<B,M - int(log_2(unsigned(N))),S>;
+  return composition(Upcast{}, layout.offset() / Int<N>{}, upcast<N>(layout.layout_b()));
 }
 
 template <int B, int M, int S, class Offset, class Layout>

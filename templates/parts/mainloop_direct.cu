@@ -1,8 +1,9 @@
 // One thread's part of an operand, loaded from global memory straight into its fragments.
 template <class Operand>
 struct GlobalToRegisters {
-  using T = typename Operand::Element;
-  static constexpr int VEC = Operand::G2S_VEC;
+  using T      = typename Operand::Element;
+  using Copy   = typename CPY_Op<typename Operand::G2S>::type;
+  using Vector = typename remove_extent<typename Copy::SRegisters>::type;
 
   T const* ptr;       // the thread's first element of the next k-tile
   int64_t mn_stride;  // elements
@@ -26,13 +27,12 @@ struct GlobalToRegisters {
     for (int i = 0; i < Operand::G2S_STEPS; ++i) {
       int mn = typename Operand::G2SStepMN{}(i + Operand::G2S_STEPS * k_block);
       int k  = typename Operand::G2SStepK{}(i + Operand::G2S_STEPS * k_block);
-      auto gX = make_tensor(make_gmem_ptr(ptr + mn * mn_stride + k * k_stride), Layout<Int<VEC>>{});
-      auto rX = make_tensor(tCrX.data() + i * VEC, Layout<Int<VEC>>{});
+      T const* source = ptr + mn * mn_stride + k * k_stride;
+      Vector value{};
       if (mn < mn_left && k < k_left) {
-        copy_unpack(typename Operand::G2S{}, gX, rX);
-      } else {
-        zero(rX);
+        Copy::copy(*reinterpret_cast<Vector const*>(source), value);
       }
+      recast<Vector>(tCrX)(i) = value;
     }
   }
 

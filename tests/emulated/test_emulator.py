@@ -47,7 +47,12 @@ def base() -> emulator.EmulatedKernel:
 @pytest.mark.parametrize("name", NAMES)
 def test_example_is_exact_and_clean(name: str) -> None:
     kernel = kernel_of(config_of(name))
-    for shape, beta in (((256, 256, 128), 0.0), ((136, 264, 80), 0.0), ((16, 8, 16), 1.0), ((128, 128, 0), 1.0)):
+    for shape, beta in (
+        ((256, 256, 128), 0.0),
+        ((136, 264, 80), 0.0),
+        ((16, 8, 16), 1.0),
+        ((128, 128, 0), 1.0),
+    ):
         problem = Problem(config_of(name), *shape, beta=beta)
         report = problem.run(kernel)
         assert problem.exact, (name, shape, beta)
@@ -141,7 +146,9 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 def test_a_text_that_does_not_compile_names_its_line() -> None:
     rendered = render(plan(config_of("multistage")))
-    broken = dataclasses.replace(rendered, text=rendered.text.replace("zero(tCrC);\n  mainloop", "zer(tCrC);\n  mainloop"))
+    broken = dataclasses.replace(
+        rendered, text=rendered.text.replace("zero(tCrC);\n  mainloop", "zer(tCrC);\n  mainloop")
+    )
     with pytest.raises(CompileError, match=r"\.cu:\d+"):
         emulator.compile(broken)
 

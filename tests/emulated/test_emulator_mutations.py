@@ -53,7 +53,13 @@ S2R = "copy_unpack(typename Operand::S2R{}, sX, rX);"
 G2S = "copy_unpack(copy, gX, sX);"
 FAULTS = (
     Fault(name="no-wait", old=WAIT, new="", kinds=("async-in-flight",), at=S2R),
-    Fault(name="wait-one-too-few", old=WAIT, new="cp_async_wait<STAGES - 1>();", kinds=("async-in-flight",), at=S2R),
+    Fault(
+        name="wait-one-too-few",
+        old=WAIT,
+        new="cp_async_wait<STAGES - 1>();",
+        kinds=("async-in-flight",),
+        at=S2R,
+    ),
     Fault(name="no-commit", old="      cp_async_fence();\n", new="", kinds=("async-in-flight",), at=S2R),
     Fault(
         name="no-barrier-after-wait",
@@ -77,9 +83,10 @@ FAULTS = (
     ),
     Fault(
         name="prefetch-before-the-barrier",
-        old="          if (k == K_BLOCKS - 1) {\n            finish(write);\n            wait();\n          }\n",
-        new="          if (k == K_BLOCKS - 1) {\n            finish(write);\n            wait();\n          }\n"
-        "          if (k == 0) { load(false_type{}, read == 0 ? LAST : read - Config::STAGE_BYTES, 0, 4, false); }\n",
+        old="wait();\n          }\n          fetch(",
+        new="wait();\n          }\n"
+        "          if (k == 0) load(false_type{}, read ? read - Config::STAGE_BYTES : LAST, 0, 4, false);\n"
+        "          fetch(",
         kinds=("race-war", "async-in-flight"),
         at=G2S,
         shape=(128, 128, 256),

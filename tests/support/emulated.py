@@ -1,4 +1,4 @@
-"""Exact problems for emulated kernels: small integers as any element type, and references without rounding."""
+"""Exact problems for emulated kernels: small integers as any element type, and exact references."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def kernel_of(config: GemmConfig, style: Style = "resolved") -> emulator.Emulate
 class Problem:
     """D = A*B^T + beta*C with entries of {-1, 0, 1}; D begins with bits that no result has."""
 
-    def __init__(self, config: GemmConfig, m: int, n: int, k: int, *, beta: float = 0.0, seed: int = 0) -> None:
+    def __init__(
+        self, config: GemmConfig, m: int, n: int, k: int, *, beta: float = 0.0, seed: int = 0
+    ) -> None:
         config = plan(config).config
         rng = np.random.default_rng(seed)
         low = 0 if "u8" in (config.a.dtype, config.b.dtype) else -1

@@ -7,7 +7,18 @@ from cutegen.emulator.rewrite.ptx import Instruction
 
 __all__ = ["arithmetic", "bitwise", "convert", "move", "permute", "select", "set_predicate"]
 
-_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+_COMPARE = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "lo": "<",
+    "ls": "<=",
+    "hi": ">",
+    "hs": ">=",
+}
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
 
@@ -54,12 +65,19 @@ def set_predicate(ins: Instruction, ops: Operands) -> str:
 
 
 def arithmetic(ins: Instruction, ops: Operands) -> str:
-    """``add``, ``sub``, ``mul.lo``, ``mad.lo`` and ``fma`` of integers and of f32 and f64, ``min``, ``max``."""
+    """``add``, ``sub``, ``mul.lo``, ``mad.lo``, ``fma``, ``min`` and ``max``."""
     kind, name = ins.parts[-1], ins.parts[0]
     to, *sources = ins.operands
     if kind in ("f16x2", "f32x2", "bf16x2", "f16", "bf16"):
-        return f"cge::simd(cge::Simd::{name}_{kind}, {ops.pointers(to)}, {ops.pointers(*sources)}, {str('relu' in ins.parts).lower()})"
-    if kind not in WIDTHS or kind[0] not in "usbf" or "hi" in ins.parts or "wide" in ins.parts or "cc" in ins.parts:
+        relu = "true" if "relu" in ins.parts else "false"
+        return f"cge::simd(cge::Simd::{name}_{kind}, {ops.pointers(to)}, {ops.pointers(*sources)}, {relu})"
+    if (
+        kind not in WIDTHS
+        or kind[0] not in "usbf"
+        or "hi" in ins.parts
+        or "wide" in ins.parts
+        or "cc" in ins.parts
+    ):
         raise UnknownInstructionError(ins.opcode)
     values = [_number(kind, x, ops) for x in sources]
     if name in _ARITHMETIC:
@@ -84,8 +102,9 @@ def bitwise(ins: Instruction, ops: Operands) -> str:
         return ops.write(
             to, f"{ctype}({ops.read(sources[0], ctype)} {_BITWISE[name]} {ops.read(sources[1], ctype)})"
         )
-    left = _number(kind, sources[0], ops)
-    return ops.write(to, f"{ctype}(cge::shift_{'left' if name == 'shl' else 'right'}({left}, {ops.read(sources[1], 'uint32_t')}))")
+    left, count = _number(kind, sources[0], ops), ops.read(sources[1], "uint32_t")
+    direction = "left" if name == "shl" else "right"
+    return ops.write(to, f"{ctype}(cge::shift_{direction}({left}, {count}))")
 
 
 def permute(ins: Instruction, ops: Operands) -> str:
@@ -109,7 +128,21 @@ def convert(ins: Instruction, ops: Operands) -> str:
     if target not in _CVT_TYPES or source_kind not in _CVT_TYPES:
         raise UnknownInstructionError(ins.opcode)
     for modifier in modifiers:
-        if modifier not in ("rn", "rz", "rna", "rni", "rzi", "rmi", "rpi", "rp", "rm", "sat", "satfinite", "relu", "ftz"):
+        if modifier not in (
+            "rn",
+            "rz",
+            "rna",
+            "rni",
+            "rzi",
+            "rmi",
+            "rpi",
+            "rp",
+            "rm",
+            "sat",
+            "satfinite",
+            "relu",
+            "ftz",
+        ):
             raise UnknownInstructionError(ins.opcode)
     flags = " | ".join(f"cge::cvt_{m}" for m in modifiers) or "0"
     return (
@@ -119,5 +152,23 @@ def convert(ins: Instruction, ops: Operands) -> str:
 
 
 _CVT_TYPES = frozenset(
-    "u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 tf32 f32 f64 f16x2 bf16x2 e4m3x2 e5m2x2".split()
+    [
+        "u8",
+        "s8",
+        "u16",
+        "s16",
+        "u32",
+        "s32",
+        "u64",
+        "s64",
+        "f16",
+        "bf16",
+        "tf32",
+        "f32",
+        "f64",
+        "f16x2",
+        "bf16x2",
+        "e4m3x2",
+        "e5m2x2",
+    ]
 )

@@ -115,12 +115,14 @@ def mbarrier(ins: Instruction, ops: Operands) -> str:
         target = given.pop(0) if not given[0].startswith("[") else None
         value = ops.read(given[1], "uint32_t") if len(given) > 1 else "1"
         expects = "expect_tx" in ins.parts
-        call = f"cge::mbarrier_arrive({ops.address(given[0])}, {'1' if expects else value}, {value if expects else '0'})"
+        counts = f"1, {value}" if expects else f"{value}, 0"
+        call = f"cge::mbarrier_arrive({ops.address(given[0])}, {counts})"
         return ops.write(target, call) if target else call
     if kind in ("try_wait", "test_wait"):
         if "parity" not in ins.parts:
             raise UnknownInstructionError(ins.opcode)
-        call = f"cge::mbarrier_wait({ops.address(given[1])}, {ops.read(given[2], 'uint32_t')}, {_flag(kind == 'try_wait')})"
+        parity = ops.read(given[2], "uint32_t")
+        call = f"cge::mbarrier_wait({ops.address(given[1])}, {parity}, {_flag(kind == 'try_wait')})"
         return ops.write(given[0], call)
     raise UnknownInstructionError(ins.opcode)
 

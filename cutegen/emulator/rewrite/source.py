@@ -11,7 +11,8 @@ from cutegen.emulator.rewrite.translate import translate
 __all__ = ["RewrittenSource", "needs_rewriting", "rewrite_source"]
 
 _ATTRIBUTE = re.compile(
-    r"(?:alignas|__align__|__attribute__|CUTLASS_ALIGNAS|CUTE_ALIGNAS)\s*(?=\()|\b(?:static|extern|volatile)\b"
+    r"(?:alignas|__align__|__attribute__|CUTLASS_ALIGNAS|CUTE_ALIGNAS)\s*(?=\()"
+    r"|\b(?:static|extern|volatile)\b"
 )
 _SHARED = significant(r"(?:\b(?:extern|static)\s+)?\b__shared__\b(?:\s+(?:extern|static)\b)?")
 _LAUNCH = significant(r"<<<")
@@ -87,7 +88,9 @@ def _rewrite_shared(text: str) -> tuple[str, int]:
 def _dynamic(declaration: str) -> str:
     match = _UNKNOWN_BOUND.match(declaration)
     if match is None:
-        raise ValueError(f"extern __shared__ must declare an array without a bound (got {declaration.strip()})")
+        raise ValueError(
+            f"extern __shared__ must declare an array without a bound (got {declaration.strip()})"
+        )
     return f"auto& {match[2]} = *reinterpret_cast<{match[1].strip()}(*)[]>(cge::dynamic_shared());"
 
 
@@ -104,8 +107,9 @@ def _static(declaration: str, index: int) -> str:
     references = "".join(f" auto& {name} = {struct}_at.{name};" for name in names)
     flat = " ".join(kept.split())
     return (
-        f"struct {struct} {{ {flat}; }}; static char {struct}_tag; auto& {struct}_at = *static_cast<{struct}*>("
-        f"cge::static_shared(&{struct}_tag, sizeof({struct}), alignof({struct})));{references}"
+        f"struct {struct} {{ {flat}; }}; static char {struct}_tag; "
+        f"auto& {struct}_at = *static_cast<{struct}*>(cge::static_shared("
+        f"&{struct}_tag, sizeof({struct}), alignof({struct})));{references}"
     )
 
 

@@ -64,7 +64,8 @@ def elect(ins: Instruction, ops: Operands) -> str:
     """``elect.sync``: one lane of the mask."""
     lane, _, predicate = ins.operands[0].partition("|")
     mask = ops.read(ins.operands[1], "uint32_t")
-    return f"cge::elect({mask}, {ops.pointer(lane) if lane.strip() != '_' else 'nullptr'}, {ops.pointer(predicate)})"
+    leader = ops.pointer(lane) if lane.strip() != "_" else "nullptr"
+    return f"cge::elect({mask}, {leader}, {ops.pointer(predicate)})"
 
 
 def mapa(ins: Instruction, ops: Operands) -> str:

@@ -51,7 +51,9 @@ def rewrite_tree(source: Path, target: Path) -> RewrittenTree:
             if not needs_rewriting(text) and name not in _PATCHED:
                 continue
             try:
-                result = rewrite_source(text.replace("\\\n", "") if "asm" in text and "\\\n" in text else text)
+                result = rewrite_source(
+                    text.replace("\\\n", "") if "asm" in text and "\\\n" in text else text
+                )
             except ValueError as error:
                 skipped[name] = str(error)
                 continue
@@ -77,12 +79,17 @@ def _patch(name: str, text: str) -> str:
     belongs to, and not only the line of a header that many lines share.
     """
     if name == "cute/config.hpp":
-        return re.sub(r"(#\s*define CUTE_(?:HOST_)?DEVICE)\s+inline\b", r"\1 __attribute__((always_inline)) inline", text)
+        return re.sub(
+            r"(#\s*define CUTE_(?:HOST_)?DEVICE)\s+inline\b",
+            r"\1 __attribute__((always_inline)) inline",
+            text,
+        )
     if name == "cutlass/cluster_launch.hpp":  # the runtime cannot call a kernel through void* and void**
         return text.replace(
             "  // Unfortunately, we find ourselves needing to pass in\n",
             "  return cge::launch_erased(params.grid_dims, params.block_dims, params.smem_size_in_bytes, "
-            "params.cluster_dims, kernel_ptr, args...) == cudaSuccess ? Status::kSuccess : Status::kErrorInternal;\n",
+            "params.cluster_dims, kernel_ptr, args...) == cudaSuccess ? Status::kSuccess "
+            ": Status::kErrorInternal;\n",
         )
     if name == "cutlass/arch/arch.h":
         text = text.replace("#if defined(__NVCC__)", "#if 1 //", 1)

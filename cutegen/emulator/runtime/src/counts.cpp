@@ -153,19 +153,20 @@ void count_matrix(uint32_t site, Access access, int matrices, uint64_t const* ro
   add(site, shared, access, 16, origin, total, uint64_t(matrices));
 }
 
-void count_lane(uint32_t site, Access access, uint32_t bytes, void const* address, void const* source, uint32_t origin,
-                bool bypass_l1) {
-  Fiber& me = self();
+namespace {
+
+void count_of(Fiber& me, uint32_t segment, uint32_t site, Access access, uint32_t bytes, uint64_t address,
+              uint64_t source, uint32_t origin, bool bypass_l1) {
   Site& s = site_at(site);
-  if (s.fiber != &me || s.segment != me.segment) {
+  if (s.fiber != &me || s.segment != segment) {
     s.fiber = &me;
-    s.segment = me.segment;
+    s.segment = segment;
     s.repeat = 0;
   }
   uint64_t const warp = me.cta->rank * 64 + me.warp->index;
   Pending& p = pending[(uint64_t(site) << 32) | (uint64_t(s.repeat++ & 0xffff) << 16) | warp];
   Request& r = p.request;
-  if (r.mask && ((r.mask >> me.lane & 1) || r.segment != me.segment || p.bytes != bytes)) {
+  if (r.mask && ((r.mask >> me.lane & 1) || r.segment != segment || p.bytes != bytes)) {
     finish(site, p);
     r.mask = 0;
   }
@@ -173,10 +174,51 @@ void count_lane(uint32_t site, Access access, uint32_t bytes, void const* addres
   p.access = access;
   p.bytes = bytes;
   p.bypass_l1 = bypass_l1;
-  r.segment = me.segment;
-  r.address[me.lane] = reinterpret_cast<uint64_t>(address);
-  r.source[me.lane] = reinterpret_cast<uint64_t>(source);
+  r.segment = segment;
+  r.address[me.lane] = address;
+  r.source[me.lane] = source;
   r.mask |= 1u << me.lane;
+}
+
+// The plain access that may still grow.
+struct Held {
+  Fiber* fiber = nullptr;
+  uint32_t segment = 0, site = 0, last_site = 0, bytes = 0, origin = 0;
+  uint64_t begin = 0;
+};
+Held held[2];  // of loads, and of stores
+
+void let_go(Held& h, Access access) {
+  while (h.bytes) {
+    uint32_t size = 16;
+    while (size > h.bytes || h.begin % size) { size /= 2; }
+    count_of(*h.fiber, h.segment, h.site, access, size, h.begin, 0, h.origin, false);
+    h.begin += size;
+    h.bytes -= size;
+  }
+}
+
+}  // namespace
+
+void count_lane(uint32_t site, Access access, uint32_t bytes, void const* address, void const* source, uint32_t origin,
+                bool bypass_l1) {
+  count_of(self(), self().segment, site, access, bytes, reinterpret_cast<uint64_t>(address),
+           reinterpret_cast<uint64_t>(source), origin, bypass_l1);
+}
+
+void count_plain(uint32_t site, Access access, uint32_t bytes, void const* address, uint32_t origin) {
+  Fiber& me = self();
+  Held& h = held[access == Access::store];
+  uint64_t const begin = reinterpret_cast<uint64_t>(address);
+  bool const grows = h.bytes && h.fiber == &me && h.segment == me.segment && h.last_site != site &&
+                     begin == h.begin + h.bytes && h.begin % 16 + h.bytes + bytes <= 16;
+  if (grows) {
+    h.bytes += bytes;
+    h.last_site = site;
+    return;
+  }
+  let_go(h, access);
+  h = {&me, me.segment, site, site, bytes, origin, begin};
 }
 
 void count_instruction(uint32_t site, uint64_t code, std::string (*name)(uint64_t)) {
@@ -186,6 +228,8 @@ void count_instruction(uint32_t site, uint64_t code, std::string (*name)(uint64_
 }
 
 void flush_counts() {
+  let_go(held[0], Access::load);
+  let_go(held[1], Access::store);
   for (auto& [key, p] : pending) {
     if (p.request.mask) { finish(uint32_t(key >> 32), p); }
   }
@@ -198,13 +242,15 @@ void write_counts(std::string& out) {
   for (auto const& [key, t] : totals) {
     auto const& [site, where, access, bytes, origin] = key;
     std::snprintf(line, sizeof line,
-                  "{\"type\":\"traffic\",\"pc\":%zu,\"space\":\"%s\",\"access\":\"%s\",\"bytes\":%u,\"origin\":%d,"
-                  "\"requests\":%llu,\"cost\":%llu,\"ideal\":%llu,\"worst\":%llu}\n",
+                  "{\"type\":\"traffic\",\"pc\":%zu,\"space\":\"%s\",\"access\":\"%s\",\"bytes\":%u,"
+                  "\"requests\":%llu,\"cost\":%llu,\"ideal\":%llu,\"worst\":%llu,\"tensor\":",
                   reinterpret_cast<size_t>(site_at(site).pc), where == shared ? "shared" : "global", name_of(access),
-                  bytes, int(origin) - 1, static_cast<unsigned long long>(t.requests),
+                  bytes, static_cast<unsigned long long>(t.requests),
                   static_cast<unsigned long long>(t.cost), static_cast<unsigned long long>(t.ideal),
                   static_cast<unsigned long long>(t.worst));
     out += line;
+    append_json(out, origin && origin <= buffers.size() ? buffers[origin - 1].name : "");
+    out += "}\n";
   }
   for (auto const& [key, counted] : instructions) {
     std::snprintf(line, sizeof line, "{\"type\":\"instruction\",\"pc\":%zu,\"count\":%llu,\"name\":",

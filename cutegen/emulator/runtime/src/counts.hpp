@@ -24,6 +24,9 @@ void count_matrix(uint32_t site, Access access, int matrices, uint64_t const* ro
 // An access of the current lane; the lanes of a warp are put together by site and order.
 void count_lane(uint32_t site, Access access, uint32_t bytes, void const* address, void const* source, uint32_t origin,
                 bool bypass_l1);
+// A plain load or store of the current lane. What a compiler took apart is one access again: neighbouring bytes
+// that different instructions access one after the other.
+void count_plain(uint32_t site, Access access, uint32_t bytes, void const* address, uint32_t origin);
 // One warp-wide instruction; `name` turns the code into text when the counts are written.
 void count_instruction(uint32_t site, uint64_t code, std::string (*name)(uint64_t));
 void flush_counts();

@@ -11,6 +11,7 @@
 
 #include "launch.hpp"
 #include "memory.hpp"
+#include "report.hpp"
 
 namespace {
 
@@ -145,6 +146,16 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   p->sharedMemPerBlockOptin = cge::options.shared_limit;
   p->totalGlobalMem = size_t(8) << 30;
   return cudaSuccess;
+}
+cudaError_t cudaLaunchKernelExC(cudaLaunchConfig_t const*, void const*, void**) {
+  cge::Finding f{"bad-launch"};
+  f.message = "cudaLaunchKernelExC does not tell the types of its arguments; use <<<>>>, cudaLaunchKernelEx or cutlass::launch_kernel_on_cluster";
+  cge::report(std::move(f));
+  cge::control->failed = 1;
+  return last_error = cudaErrorNotSupported;
+}
+cudaError_t cudaLaunchKernel(void const*, dim3, dim3, void**, size_t, cudaStream_t) {
+  return cudaLaunchKernelExC(nullptr, nullptr, nullptr);
 }
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   *available = *total = size_t(8) << 30;

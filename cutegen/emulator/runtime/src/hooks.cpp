@@ -38,7 +38,7 @@ namespace {
     }
     origin = uint32_t(b - buffers.data()) + 1;
   }
-  if (power) { count_lane(site, write ? Access::store : Access::load, bytes, p, nullptr, origin, false); }
+  if (bytes <= 16) { count_plain(site, write ? Access::store : Access::load, bytes, p, origin); }
 }
 
 }  // namespace

@@ -65,7 +65,10 @@ bool check_launch(Launch const& l) {
 
 }  // namespace
 
-void prepare_reports() { install_crash_handler(flush_reports); }
+void prepare_reports() {
+  install_crash_handler(flush_reports);
+  std::atexit(flush_reports);  // a host program may leave by exit()
+}
 
 int run_launch(Launch const& launch) {
   launch_now = launch;

@@ -5,6 +5,7 @@
 
 #include "async_copy.hpp"
 #include "cluster.hpp"
+#include "counts.hpp"
 #include "memory.hpp"
 #include "report.hpp"
 #include "shadow.hpp"
@@ -186,6 +187,7 @@ void run_cta_range(uint32_t cluster_index) {
     cge_switch(&scheduler_stack, f->stack_pointer);
   }
   current = nullptr;
+  if (kSanitize) { flush_counts(); }
   for (Cta& cta : ctas) { end_shared(cta); }
 }
 

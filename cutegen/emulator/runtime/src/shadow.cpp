@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "memory.hpp"
 #include "report.hpp"
 
 namespace cge {
@@ -29,7 +30,8 @@ std::string agent_name(uint32_t agent) {
 [[gnu::noinline]] void found(char const* kind, uint32_t address, uint32_t bytes, char const* what, Cell const& cell,
                              uint32_t site, std::string const& message) {
   Finding f{kind};
-  f.tensor = cell.origin && cell.origin <= 250 ? "shared memory with data of buffer " + std::to_string(cell.origin - 1) : "shared memory";
+  f.tensor = cell.origin && cell.origin <= buffers.size() ? "shared memory holding " + buffers[cell.origin - 1].name
+                                                        : "shared memory";
   f.offset = int64_t(address % kCtaSpan) - kSharedBegin;
   f.bytes = bytes;
   f.other_site = site;
