@@ -176,8 +176,10 @@ def main() -> None:
     peers = dict(item.split("=", 1) for item in options.peer)
 
     runs: dict[str, Run] = {"torch.mm": lambda a, b, d: torch.mm(a, b.t(), out=d)}
-    runs |= build_own()
-    runs |= build_peers({name: Path(path) for name, path in peers.items()}, options.scratch)
+    with ThreadPoolExecutor(2) as pool:
+        own = pool.submit(build_own)
+        others = pool.submit(build_peers, {name: Path(path) for name, path in peers.items()}, options.scratch)
+        runs |= own.result() | others.result()
     for name, run in runs.items():
         check(name, run)
 

@@ -148,8 +148,8 @@ int main() {
     for (auto& x : b) x = next();
     for (auto& x : c) x = T(-7.f);
     thrust::device_vector<T> da = a, db = b, dc = c;
-    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(), t ? k : n,
-         T(0.f), dc.data().get(), m);
+    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(),
+         t ? k : n, T(0.f), dc.data().get(), m);
     thrust::host_vector<T> r = dc;
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
