@@ -8,10 +8,12 @@ template <class Operation, class A, class B, class Accumulator>
 void mma(char const* name) {
   using Traits = MMA_Traits<Operation>;
   static_assert(is_same_v<typename Traits::ValTypeA, A> && is_same_v<typename Traits::ValTypeB, B>);
-  static_assert(is_same_v<typename Traits::ValTypeC, Accumulator> && is_same_v<typename Traits::ValTypeD, Accumulator>);
-  using Shape = typename Traits::Shape_MNK;
+  static_assert(is_same_v<typename Traits::ValTypeC, Accumulator>);
+  static_assert(is_same_v<typename Traits::ValTypeD, Accumulator>);
+  typename Traits::Shape_MNK shape;
+  typename Traits::ThrID threads;
   oracle::Scope scope(name);
-  oracle::write("shape", {size<0>(Shape{}), size<1>(Shape{}), size<2>(Shape{}), size(typename Traits::ThrID{})});
+  oracle::write("shape", {size<0>(shape), size<1>(shape), size<2>(shape), size(threads)});
   oracle::write_layout("a", typename Traits::ALayout{});
   oracle::write_layout("b", typename Traits::BLayout{});
   oracle::write_layout("c", typename Traits::CLayout{});

@@ -17,26 +17,27 @@ struct Config {
   static constexpr bool RASTER_ALONG_M = {{ raster_along_m }};
   static constexpr int  RASTER_GROUP   = {{ raster_group }};
 
-  // Global memory: the contiguous mode has a static stride of 1, the other a runtime stride of 64 bits.
+  // Global memory: the contiguous mode has a static stride of 1. The other stride has 64 bits: a matrix may
+  // have more than 2^31 elements, and with a long stride even the offsets inside a tile may exceed 32 bits.
   using StrideA = {{ cute.stride_a }};  // (M,K)
   using StrideB = {{ cute.stride_b }};  // (N,K)
   using StrideC = {{ cute.stride_c }};  // (M,N)
   using StrideD = {{ cute.stride_d }};  // (M,N)
 
-  // The MMA atom, repeated over threads and, up to the permutation's extents, over values.
+  // The MMA atom, repeated over threads and, up to the permutation's extents, over values
   using TiledMma = decltype(make_tiled_mma(
       MMA_Atom<{{ cute.mma_op }}>{},
       {{ cute.atom_layout }}{},
       {{ cute.permutation }}{}));
 //{% if mainloop != "direct" %}
 
-  // Shared memory: the layout atom, repeated over the tile and the stages.
+  // Shared memory: the layout atom, repeated over the tile and the stages
 //{% for op in cute.operands %}
 //{% if op.smem.swizzle is none %}
   using SmemLayoutAtom{{ op.name }} = {{ op.smem.atom }};
 //{% else %}
   using SmemLayoutAtom{{ op.name }} = decltype(composition(
-      {{ op.smem.swizzle }}{}, Int<0>{}, {{ op.smem.atom }}{}));
+      {{ op.smem.swizzle }}{}, {{ op.smem.atom }}{}));
 //{% endif %}
 //{% if op.smem.stage_stride is none %}
   using SmemLayout{{ op.name }} = decltype(tile_to_shape(
@@ -49,7 +50,7 @@ struct Config {
 //{% endfor %}
   static constexpr int SMEM_BYTES_A = {{ cute.smem_bytes_a }};  // sB begins here
 
-  // Global to shared memory. ZFILL: an element that is masked becomes zero.
+  // Global to shared memory, one vector of one thread at a time
 //{% for op in cute.operands %}
   using G2SCopy{{ op.name }} = decltype(make_tiled_copy(
       Copy_Atom<{{ op.g2s }}, Element{{ op.name }}>{},
@@ -59,7 +60,7 @@ struct Config {
   static constexpr bool G2S_ASYNC_A = {{ cute.operands[0].g2s_async }};
   static constexpr bool G2S_ASYNC_B = {{ cute.operands[1].g2s_async }};
 
-  // Shared memory to registers, in the arrangement that the TiledMma wants.
+  // Shared memory to registers, in the arrangement that the TiledMma wants
 //{% for op in cute.operands %}
   using S2RCopy{{ op.name }} = decltype(make_tiled_copy_{{ op.name }}(
       Copy_Atom<{{ op.s2r }}, Element{{ op.name }}>{}, TiledMma{}));
@@ -67,7 +68,7 @@ struct Config {
 //{% endif %}
 //{% if store == "smem" %}
 
-  // The output tile on its way through shared memory: rows padded against bank conflicts.
+  // The output tile on its way through shared memory, its rows padded against bank conflicts
   using SmemLayoutD = {{ cute.smem_d }};  // (BLK_M,BLK_N)
   using R2SCopyD = decltype(make_tiled_copy_C(
       Copy_Atom<{{ cute.r2s }}, ElementD>{}, TiledMma{}));

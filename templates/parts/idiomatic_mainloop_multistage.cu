@@ -1,5 +1,4 @@
-// Shared memory is a ring of STAGES k-tiles. While the tensor cores work on k-tile kt, the copies of the
-// next STAGES - 1 are on their way.
+// Shared memory is a ring of STAGES k-tiles: while one is multiplied, the next STAGES - 1 are on their way.
 //
 // gA: (BLK_M,BLK_K,k) and gB: (BLK_N,BLK_K,k) are this CTA's k-tiles; (m_left,n_left,k_left) is what the
 // matrices hold from there on.
@@ -9,10 +8,10 @@ CUTE_DEVICE void mainloop(TensorA const& gA, TensorB const& gB, int m_left, int 
   constexpr int STAGES = Config::STAGES;
   int thread = threadIdx.x;
 
-  Tensor sA = make_tensor(make_smem_ptr(reinterpret_cast<Config::ElementA*>(smem)),
-                          Config::SmemLayoutA{});                         // (BLK_M,BLK_K,PIPE)
-  Tensor sB = make_tensor(make_smem_ptr(reinterpret_cast<Config::ElementB*>(smem + Config::SMEM_BYTES_A)),
-                          Config::SmemLayoutB{});                         // (BLK_N,BLK_K,PIPE)
+  auto* smem_a = reinterpret_cast<Config::ElementA*>(smem);
+  auto* smem_b = reinterpret_cast<Config::ElementB*>(smem + Config::SMEM_BYTES_A);
+  Tensor sA = make_tensor(make_smem_ptr(smem_a), Config::SmemLayoutA{});  // (BLK_M,BLK_K,PIPE)
+  Tensor sB = make_tensor(make_smem_ptr(smem_b), Config::SmemLayoutB{});  // (BLK_N,BLK_K,PIPE)
 
   // Global to shared memory
   Config::G2SCopyA g2s_copy_a;

@@ -7,10 +7,10 @@ CUTE_DEVICE void mainloop(TensorA const& gA, TensorB const& gB, int m_left, int 
                           unsigned char* smem, TensorC& tCrC) {
   int thread = threadIdx.x;
 
-  Tensor sA_pipe = make_tensor(make_smem_ptr(reinterpret_cast<Config::ElementA*>(smem)),
-                               Config::SmemLayoutA{});                    // (BLK_M,BLK_K,_1)
-  Tensor sB_pipe = make_tensor(make_smem_ptr(reinterpret_cast<Config::ElementB*>(smem + Config::SMEM_BYTES_A)),
-                               Config::SmemLayoutB{});                    // (BLK_N,BLK_K,_1)
+  auto* smem_a = reinterpret_cast<Config::ElementA*>(smem);
+  auto* smem_b = reinterpret_cast<Config::ElementB*>(smem + Config::SMEM_BYTES_A);
+  Tensor sA_pipe = make_tensor(make_smem_ptr(smem_a), Config::SmemLayoutA{});  // (BLK_M,BLK_K,_1)
+  Tensor sB_pipe = make_tensor(make_smem_ptr(smem_b), Config::SmemLayoutB{});  // (BLK_N,BLK_K,_1)
   Tensor sA = sA_pipe(_,_,Int<0>{});                                      // (BLK_M,BLK_K)
   Tensor sB = sB_pipe(_,_,Int<0>{});                                      // (BLK_N,BLK_K)
 

@@ -16,13 +16,17 @@ CUTE_DEVICE void epilogue(TensorC const& gC, TensorD&& gD, int m_left, int n_lef
 
   CUTE_UNROLL
   for (int n = 0; n < size<2>(tCrC); ++n) {
+    Tensor tCrC_n = tCrC(_,_,n);                                          // (MMA,MMA_M)
+    Tensor tCgC_n = tCgC(_,_,n);                                          // (MMA,MMA_M)
+    Tensor tCcD_n = tCcD(_,_,n);                                          // (MMA,MMA_M) -> (m,n)
+    Tensor tCrD_n = tCrD(_,_,n);                                          // (MMA,MMA_M)
     CUTE_UNROLL
-    for (int i = 0; i < size(tCrC(_,_,n)); ++i) {
-      Scale x = alpha * Scale(tCrC(_,_,n)(i));
-      if (beta != Scale(0) && elem_less(tCcD(_,_,n)(i), limit)) {
-        x += beta * Scale(tCgC(_,_,n)(i));
+    for (int i = 0; i < size(tCrC_n); ++i) {
+      Scale x = alpha * Scale(tCrC_n(i));
+      if (beta != Scale(0) && elem_less(tCcD_n(i), limit)) {
+        x += beta * Scale(tCgC_n(i));
       }
-      tCrD(_,_,n)(i) = convert<Config::ElementD>(x);
+      tCrD_n(i) = convert<Config::ElementD>(x);
     }
     __syncwarp();  // keeps ptxas from starting all loads at once, which would spill
   }

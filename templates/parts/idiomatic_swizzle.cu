@@ -8,13 +8,20 @@ struct EvaluatedSwizzle {
   }
 };
 
+template <int B, int M, int S, class Layout>
+CUTE_HOST_DEVICE constexpr auto composition(EvaluatedSwizzle<B,M,S> const& swizzle, Layout const& layout) {
+  return composition(swizzle, Int<0>{}, layout);
+}
+
 template <int N, int B, int M, int S, class Offset, class Layout>
-CUTE_HOST_DEVICE constexpr auto upcast(ComposedLayout<EvaluatedSwizzle<B,M,S>,Offset,Layout> const& layout) {
+CUTE_HOST_DEVICE constexpr auto
+upcast(ComposedLayout<EvaluatedSwizzle<B,M,S>,Offset,Layout> const& layout) {
   using Upcast = EvaluatedSwizzle<B,M - int(log_2(unsigned(N))),S>;
   return composition(Upcast{}, layout.offset() / Int<N>{}, upcast<N>(layout.layout_b()));
 }
 
 template <int B, int M, int S, class Offset, class Layout>
-CUTE_HOST_DEVICE constexpr auto make_fragment_like(ComposedLayout<EvaluatedSwizzle<B,M,S>,Offset,Layout> const& layout) {
+CUTE_HOST_DEVICE constexpr auto
+make_fragment_like(ComposedLayout<EvaluatedSwizzle<B,M,S>,Offset,Layout> const& layout) {
   return make_fragment_like(layout.layout_b());
 }

@@ -5,7 +5,7 @@
 
 #include <cute/tensor.hpp>
 
-// Arrays go to stdout: a line with the name, a line with the number of integers, and then these, 32 bits each.
+// Arrays go to stdout: a line with the name, a line with the number of integers, then these, 32 bits each.
 namespace oracle {
 
 inline std::string prefix;

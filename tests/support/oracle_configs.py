@@ -115,6 +115,7 @@ HANDMADE: dict[str, dict[str, Any]] = {
         "arch": "sm_80",
         "a": {"dtype": "f16", "align": 2},
         "b": {"dtype": "f16", "align": 2},
+        "d": {"align": 2},
         "tile": [64, 64, 32],
         "stages": 2,
     },
