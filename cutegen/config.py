@@ -38,6 +38,10 @@ def _auto_is_none(value: Any) -> Any:
     return None if value == "auto" else value
 
 
+def _auto_is_default(value: Any) -> Any:
+    return {} if value is None or value == "auto" else value
+
+
 def _dtype_alias(value: Any) -> Any:
     return ALIASES.get(value, value) if isinstance(value, str) else value
 
@@ -47,6 +51,7 @@ def _scalar_to_tuple(value: Any) -> Any:
 
 
 Auto = BeforeValidator(_auto_is_none)
+AutoGroup = BeforeValidator(_auto_is_default)
 DTypeField = Annotated[DTypeName, BeforeValidator(_dtype_alias)]
 Extents = Annotated[tuple[int, ...], BeforeValidator(_scalar_to_tuple)]
 MajorD = Annotated[Literal["n", "m"] | None, Auto]
@@ -141,8 +146,8 @@ class CopyG2S(_Model):
 class CopyPair(_Model):
     """Copies from global to shared memory of A and B."""
 
-    a: CopyG2S = CopyG2S()
-    b: CopyG2S = CopyG2S()
+    a: Annotated[CopyG2S, AutoGroup] = CopyG2S()
+    b: Annotated[CopyG2S, AutoGroup] = CopyG2S()
 
 
 class S2RPair(_Model):
@@ -166,7 +171,7 @@ class Epilogue(_Model):
 class Scheduler(_Model):
     """Which CTA computes which output tile."""
 
-    kind: Literal["static"] = "static"
+    kind: Literal["static"] = Field(default="static", description="static: one CTA for each output tile.")
     raster: Literal["m", "n"] = Field(
         default="m", description="Mode along which consecutive CTAs walk inside a group."
     )
@@ -192,8 +197,8 @@ class GemmConfig(_Model):
     )
     a: Operand = Field(description="Operand A, (M,K).")
     b: Operand = Field(description="Operand B, (N,K).")
-    c: Output = Field(default=Output(), description="Operand C, (M,N); read only when beta is not 0.")
-    d: Output = Field(default=Output(), description="Result D, (M,N).")
+    c: Annotated[Output, AutoGroup] = Field(default=Output(), description="Operand C, (M,N); read only when beta is not 0.")
+    d: Annotated[Output, AutoGroup] = Field(default=Output(), description="Result D, (M,N).")
     accumulator: Annotated[DTypeField | None, Auto] = Field(
         default=None, description="Type in which products are summed."
     )
@@ -203,12 +208,12 @@ class GemmConfig(_Model):
     stages: Annotated[int | None, Auto] = Field(
         default=None, description="Slots of the shared-memory ring buffer."
     )
-    tiled_mma: TiledMma = TiledMma()
-    smem: SmemPair = SmemPair()
-    g2s: CopyPair = CopyPair()
-    s2r: S2RPair = S2RPair()
-    epilogue: Epilogue = Epilogue()
-    scheduler: Scheduler = Scheduler()
+    tiled_mma: Annotated[TiledMma, AutoGroup] = TiledMma()
+    smem: Annotated[SmemPair, AutoGroup] = SmemPair()
+    g2s: Annotated[CopyPair, AutoGroup] = CopyPair()
+    s2r: Annotated[S2RPair, AutoGroup] = S2RPair()
+    epilogue: Annotated[Epilogue, AutoGroup] = Epilogue()
+    scheduler: Annotated[Scheduler, AutoGroup] = Scheduler()
     min_blocks: Annotated[int | None, Auto] = Field(
         default=None,
         ge=1,
@@ -218,7 +223,7 @@ class GemmConfig(_Model):
         default=None,
         description="k-blocks of fragments in registers; 2 loads one while the other is multiplied.",
     )
-    limits: Limits = Limits()
+    limits: Annotated[Limits, AutoGroup] = Limits()
 
     def operand(self, which: Literal["a", "b"]) -> Operand:
         """Operand A or B by name."""

@@ -30,7 +30,8 @@ def rewritten(text: str) -> str:
             "cge::mma(cge::MmaCode{16, 8, 16, 4, 2, 2, 4, 0}, {&d[0], &d1, &a, cge::ref(b + 1), &c0, &c1})",
         ),
         (
-            '"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32{%0},{%1},{%2},{%3};" : "=f"(d) : "r"(a), "r"(b), "f"(c)',
+            '"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32{%0},{%1},{%2},{%3};"'
+            ' : "=f"(d) : "r"(a), "r"(b), "f"(c)',
             "cge::mma(cge::MmaCode{16, 8, 8, 4, 1, 1, 4, 0}, {&d, &a, &b, &c})",
         ),
         (
