@@ -3,6 +3,7 @@
 // wrong trait shows.
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "counts.hpp"
 #include "mma.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kMaxK = 64;
 
-int bits_of(Type t) {
+constexpr int bits_of(Type t) {
   switch (t) {
     case Type::f16: case Type::bf16: return 16;
     case Type::tf32: case Type::f32: case Type::s32: return 32;
@@ -43,37 +44,27 @@ uint64_t packed(MmaCode const& c) {
          uint64_t(c.b) << 4 | c.c;
 }
 
-template <class T>
-void decode_word(Type t, uint32_t w, T* to);
-
-template <>
-void decode_word<float>(Type t, uint32_t w, float* to) {
-  switch (t) {
-    case Type::f16:
-      to[0] = from_f16(uint16_t(w));
-      to[1] = from_f16(uint16_t(w >> 16));
-      return;
-    case Type::bf16:
-      to[0] = from_bf16(uint16_t(w));
-      to[1] = from_bf16(uint16_t(w >> 16));
-      return;
-    case Type::tf32:  // the tensor core ignores the low 13 bits
-      to[0] = float_of_bits(w & 0xffffe000u);
-      return;
-    default:
-      for (int e = 0; e < 4; ++e) {
-        uint8_t const v = uint8_t(w >> 8 * e);
-        to[e] = t == Type::e4m3 ? fp8_table().e4m3[v] : fp8_table().e5m2[v];
-      }
+// The elements of one 32-bit register.
+template <Type t>
+inline void decode_word(uint32_t w, float* to) {
+  if constexpr (t == Type::f16) {
+    to[0] = from_f16(uint16_t(w));
+    to[1] = from_f16(uint16_t(w >> 16));
+  } else if constexpr (t == Type::bf16) {
+    to[0] = from_bf16(uint16_t(w));
+    to[1] = from_bf16(uint16_t(w >> 16));
+  } else if constexpr (t == Type::tf32) {  // the tensor core ignores the low 13 bits
+    to[0] = float_of_bits(w & 0xffffe000u);
+  } else {
+    float const* table = t == Type::e4m3 ? fp8_table().e4m3 : fp8_table().e5m2;
+    for (int e = 0; e < 4; ++e) { to[e] = table[w >> 8 * e & 255]; }
   }
 }
 
-template <>
-void decode_word<int32_t>(Type t, uint32_t w, int32_t* to) {
-  if (t == Type::s8) {
-    for (int e = 0; e < 4; ++e) { to[e] = int8_t(w >> 8 * e); }
-  } else if (t == Type::u8) {
-    for (int e = 0; e < 4; ++e) { to[e] = uint8_t(w >> 8 * e); }
+template <Type t>
+inline void decode_word(uint32_t w, int32_t* to) {
+  if constexpr (t == Type::s8 || t == Type::u8) {
+    for (int e = 0; e < 4; ++e) { to[e] = t == Type::s8 ? int8_t(w >> 8 * e) : uint8_t(w >> 8 * e); }
   } else {
     for (int e = 0; e < 8; ++e) {
       int const v = int(w >> 4 * e & 15);
@@ -91,40 +82,59 @@ struct Operands {
   alignas(64) T c[16][8];
 };
 
-template <class T>
-void load_ab(MmaCode const& code, void const* const* lanes, int a_at, int a_count, int b_at, int b_count,
-             Operands<T>& o) {
-  Type const ta = Type(code.a), tb = Type(code.b);
-  int const per_a = 32 / bits_of(ta), per_b = 32 / bits_of(tb);
-  int const row_registers = code.m / 8;
+template <Type t, class T>
+void load_a(MmaCode const& code, void const* const* lanes, int at, int count, Operands<T>& o) {
+  int const per = 32 / bits_of(t), row_registers = code.m / 8;
   for (int l = 0; l < 32; ++l) {
-    auto* registers = static_cast<void const* const*>(lanes[l]);
-    int const g = l / 4, i = l % 4;
-    for (int r = 0; r < a_count; ++r) {
+    auto* registers = static_cast<void const* const*>(lanes[l]) + at;
+    for (int r = 0; r < count; ++r) {
       uint32_t w;
-      std::memcpy(&w, registers[a_at + r], 4);
-      decode_word(ta, w, &o.a[g + 8 * (r % row_registers)][(r / row_registers * 4 + i) * per_a]);
-    }
-    for (int r = 0; r < b_count; ++r) {
-      uint32_t w;
-      std::memcpy(&w, registers[b_at + r], 4);
-      T column[8];
-      decode_word(tb, w, column);
-      for (int e = 0; e < per_b; ++e) { o.b[(r * 4 + i) * per_b + e][g] = column[e]; }
+      std::memcpy(&w, registers[r], 4);
+      decode_word<t>(w, &o.a[l / 4 + 8 * (r % row_registers)][(r / row_registers * 4 + l % 4) * per]);
     }
   }
 }
 
+template <Type t, class T>
+void load_b(MmaCode const&, void const* const* lanes, int at, int count, Operands<T>& o) {
+  int const per = 32 / bits_of(t);
+  for (int l = 0; l < 32; ++l) {
+    auto* registers = static_cast<void const* const*>(lanes[l]) + at;
+    for (int r = 0; r < count; ++r) {
+      uint32_t w;
+      std::memcpy(&w, registers[r], 4);
+      T column[8];
+      decode_word<t>(w, column);
+      for (int e = 0; e < per; ++e) { o.b[(r * 4 + l % 4) * per + e][l / 4] = column[e]; }
+    }
+  }
+}
+
+template <Type... types, class T, class Load>
+void with_type(Type t, Operands<T>&, Load load) {
+  ((t == types ? load(std::integral_constant<Type, types>{}) : void()), ...);
+}
+
+template <Type... types, class T>
+void load_ab(MmaCode const& code, void const* const* lanes, int a_at, int a_count, int b_at, int b_count,
+             Operands<T>& o) {
+  with_type<types...>(Type(code.a), o, [&](auto t) { load_a<t.value>(code, lanes, a_at, a_count, o); });
+  with_type<types...>(Type(code.b), o, [&](auto t) { load_b<t.value>(code, lanes, b_at, b_count, o); });
+}
+
+// C += A * B, four rows of eight columns at a time.
 template <class T>
 void multiply(int m, int k, Operands<T>& o) {
-  for (int row = 0; row < m; ++row) {
-    T sum[8];
-    for (int n = 0; n < 8; ++n) { sum[n] = o.c[row][n]; }
+  typedef T Row __attribute__((vector_size(8 * sizeof(T))));
+  for (int row = 0; row < m; row += 4) {
+    Row sum[4];
+    std::memcpy(sum, o.c[row], sizeof sum);
     for (int i = 0; i < k; ++i) {
-      T const x = o.a[row][i];
-      for (int n = 0; n < 8; ++n) { sum[n] += x * o.b[i][n]; }
+      Row b;
+      std::memcpy(&b, o.b[i], sizeof b);
+      for (int r = 0; r < 4; ++r) { sum[r] += o.a[row + r][i] * b; }
     }
-    for (int n = 0; n < 8; ++n) { o.c[row][n] = sum[n]; }
+    std::memcpy(o.c[row], sum, sizeof sum);
   }
 }
 
@@ -190,7 +200,7 @@ Shape shape_of(MmaCode const& code) {
 
 void execute_float(MmaCode const& code, Shape const& s, void const* const* lanes) {
   Operands<float> o;
-  load_ab(code, lanes, s.d, s.a, s.d + s.a, s.b, o);
+  load_ab<Type::f16, Type::bf16, Type::tf32, Type::e4m3, Type::e5m2>(code, lanes, s.d, s.a, s.d + s.a, s.b, o);
   load_c(code, lanes, s.d + s.a + s.b, o);
   multiply(code.m, code.k, o);
   store_d(code, lanes, o);
@@ -198,7 +208,7 @@ void execute_float(MmaCode const& code, Shape const& s, void const* const* lanes
 
 void execute_integer(MmaCode const& code, Shape const& s, void const* const* lanes) {
   Operands<int32_t> o;
-  load_ab(code, lanes, s.d, s.a, s.d + s.a, s.b, o);
+  load_ab<Type::s8, Type::u8, Type::s4, Type::u4>(code, lanes, s.d, s.a, s.d + s.a, s.b, o);
   move_plain(code, lanes, s.d + s.a + s.b, false, o);
   if (code.saturate) {
     for (int row = 0; row < code.m; ++row) {
