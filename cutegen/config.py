@@ -197,7 +197,9 @@ class GemmConfig(_Model):
     )
     a: Operand = Field(description="Operand A, (M,K).")
     b: Operand = Field(description="Operand B, (N,K).")
-    c: Annotated[Output, AutoGroup] = Field(default=Output(), description="Operand C, (M,N); read only when beta is not 0.")
+    c: Annotated[Output, AutoGroup] = Field(
+        default=Output(), description="Operand C, (M,N); read only when beta is not 0."
+    )
     d: Annotated[Output, AutoGroup] = Field(default=Output(), description="Result D, (M,N).")
     accumulator: Annotated[DTypeField | None, Auto] = Field(
         default=None, description="Type in which products are summed."

@@ -186,8 +186,8 @@ FAULTS = (
     ),
     Fault(
         name="stage-never-loaded",
-        old="        load(false_type{}, s * Config::STAGE_BYTES, 0, 1, s < k_tiles);\n",
-        new="        ;\n",
+        old="    for (int s = 0; s < STAGES - 1; ++s) {\n",
+        new="    for (int s = 0; s < STAGES - 2; ++s) {\n",
         kinds=("uninitialised-shared",),
         at=S2R,
     ),

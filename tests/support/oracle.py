@@ -128,8 +128,7 @@ def _compare(what: str, axes: str, want: Ints, got: Ints) -> Iterator[str]:
     if len(bad):
         at = tuple(int(i) for i in bad[0])
         yield (
-            f"{what}: {len(bad)} of {want.size} differ, first at {axes} {at}: "
-            f"CuTe {want[at]}, plan {got[at]}"
+            f"{what}: {len(bad)} of {want.size} differ, first at {axes} {at}: CuTe {want[at]}, plan {got[at]}"
         )
 
 
