@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from cutegen.arch import ArchName
 from cutegen.dtypes import ALIASES, DTypeName
+from cutegen.errors import ConfigError
 
 __all__ = [
     "CopyG2S",
@@ -29,6 +30,7 @@ __all__ = [
     "SmemLayout",
     "SmemPair",
     "TiledMma",
+    "as_config",
 ]
 
 MainloopName = Literal["simt", "direct", "multistage"]
@@ -186,6 +188,22 @@ class Limits(_Model):
     max_registers: int | None = Field(default=None, ge=1, description="Registers per thread.")
     max_spills: int | None = Field(default=None, ge=0, description="Spilled bytes, loads and stores.")
     max_smem_bytes: int | None = Field(default=None, ge=0, description="Shared memory of one CTA.")
+
+
+def as_config(value: Any) -> GemmConfig:
+    """``value`` if it is a config.
+
+    Raises:
+        ConfigError: It is something else, for example a path.
+    """
+    if isinstance(value, GemmConfig):
+        return value
+    hint = (
+        "load the file with cutegen.load(path)"
+        if isinstance(value, (str, bytes)) or hasattr(value, "__fspath__")
+        else "make one with cutegen.GemmConfig(...) or cutegen.loads(text)"
+    )
+    raise ConfigError(f"the config must be a GemmConfig (got {type(value).__name__}); {hint}")
 
 
 class GemmConfig(_Model):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from cutegen.arch import ArchName
 from cutegen.atoms import MmaAtom, mma_atom
-from cutegen.config import GemmConfig
+from cutegen.config import GemmConfig, as_config
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.errors import ConfigError
 from cutegen.layout.algebra import Layout
@@ -140,13 +140,17 @@ def _c_staged(cfg: GemmConfig) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)
 def plan(cfg: GemmConfig) -> KernelPlan:
     """Resolve, check and derive.
 
     Raises:
         ConfigError: With every violation, when the config cannot work.
     """
+    return _plan(as_config(cfg))
+
+
+@lru_cache(maxsize=1024)
+def _plan(cfg: GemmConfig) -> KernelPlan:
     violations = check(cfg)
     if violations:
         count = len(violations)

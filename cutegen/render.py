@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jinja2
 
@@ -246,6 +246,10 @@ def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
         style: ``resolved`` compiles quickly and runs fastest; ``idiomatic`` shows the same kernel
             with TiledMMA and TiledCopy, as CuTe users write it.
     """
+    if not isinstance(plan, KernelPlan):
+        raise ConfigError(f"render takes a KernelPlan, cutegen.plan(config) (got {type(plan).__name__})")
+    if style not in get_args(Style):
+        raise ConfigError(f"style must be one of {', '.join(get_args(Style))} (got {style!r})")
     text = environment().get_template(f"{style}.cu").render(context(plan, style))
     return RenderedKernel(
         name=plan.name,

@@ -104,6 +104,12 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             name="CUDA_HOME", meaning="Root of a CUDA toolkit; bin/nvcc in it is used.", default="not used"
         ),
+        Variable(
+            name="CUTEGEN_CXX",
+            meaning="The host C++ compiler of the emulator: a path, or a name on PATH.",
+            default="CXX, then g++ or clang++ on PATH",
+        ),
+        Variable(name="CXX", meaning="The host C++ compiler.", default="not used"),
         Variable(name="CC", meaning="The host C compiler; may carry arguments.", default="not used"),
         Variable(name="PATH", meaning="Where nvcc and the host C compiler are looked for.", default="none"),
         Variable(

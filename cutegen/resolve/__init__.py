@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from cutegen.arch import arch
-from cutegen.config import GemmConfig
+from cutegen.config import GemmConfig, as_config
 from cutegen.resolve.bounds import sane
 from cutegen.resolve.budget import resolve_budget
 from cutegen.resolve.copies import resolve_g2s, resolve_s2r, resolve_smem
@@ -43,9 +43,13 @@ def _has_copies(cfg: GemmConfig) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)
 def resolve(cfg: GemmConfig) -> GemmConfig:
     """The config with every ``auto`` filled where that is possible."""
+    return _resolve(as_config(cfg))
+
+
+@lru_cache(maxsize=1024)
+def _resolve(cfg: GemmConfig) -> GemmConfig:
     cfg = resolve_atom(resolve_types(cfg))
     if not sane(cfg):
         return cfg

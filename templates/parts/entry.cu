@@ -1,8 +1,8 @@
 extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, {{ name }}::Config::MIN_BLOCKS)
 {{ kernel }}(__grid_constant__ CutegenParams const p) {
   using namespace {{ name }};
-  extern __shared__ __align__({{ name }}::Config::SMEM_ALIGN) unsigned char smem_begin[];
-  uint32_t smem = cute::cast_smem_ptr_to_uint(smem_begin);
+  extern __shared__ __align__({{ name }}::Config::SMEM_ALIGN) unsigned char dynamic_smem[];
+  uint32_t smem = cute::cast_smem_ptr_to_uint(dynamic_smem);
 
   // Raster: groups of RASTER_GROUP tiles along one mode; inside a group that mode runs fastest.
   int tiles_m = tiles(p.m, Config::BLK_M), tiles_n = tiles(p.n, Config::BLK_N);

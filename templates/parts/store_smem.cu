@@ -1,5 +1,5 @@
 // The output tile between global memory and the padded staging buffer: each thread moves whole vectors,
-// neighbouring threads neighbouring ones.
+// neighbouring threads neighbouring ones. Outside the matrix the buffer is filled with zeros.
 template <bool TO_GLOBAL, class T>
 CUTE_DEVICE void move_rows(T* matrix, int64_t ld, int m_left, int n_left, uint32_t smem) {
   constexpr int VEC    = Output::D_VEC;
@@ -13,13 +13,16 @@ CUTE_DEVICE void move_rows(T* matrix, int64_t ld, int m_left, int n_left, uint32
   for (int i = 0; i < (ROWS * PIECES + Config::THREADS - 1) / Config::THREADS; ++i) {
     int piece = threadIdx.x + i * Config::THREADS;
     int row = piece / PIECES, col = piece % PIECES * VEC;
-    if (row < row_left && col < run_left && (EVEN || row < ROWS)) {
+    if (EVEN || row < ROWS) {
       auto* s = shared_ptr_at<Vector<T, VEC>>(smem + (row * Output::PITCH + col) * sizeof(T));
       auto* g = reinterpret_cast<Vector<T, VEC>*>(matrix + row * ld + col);
+      bool inside = row < row_left && col < run_left;
       if constexpr (TO_GLOBAL) {
-        *g = *s;
+        if (inside) {
+          *g = *s;
+        }
       } else {
-        *s = *g;
+        *s = inside ? *g : Vector<T, VEC>{};
       }
     }
   }

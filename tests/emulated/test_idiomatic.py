@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 
 #: One for each part file of the templates; the rest runs with ``-m slow``.
 SAMPLE = (
-    "example:multistage",
     "example:simple",
     "example:smem",
     "handmade:copies_of_one_element",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +28,6 @@ __all__ = ["Arrays", "differences", "evaluate", "run_program"]
 
 Ints = npt.NDArray[np.int64]
 Arrays = dict[str, Ints]
-
-_BATCH = 4  # configs of one program: the headers are read once, memory stays below 2 GB
 
 
 def run_program(source: str, directory: Path, name: str) -> Arrays:
@@ -62,25 +59,16 @@ def _read(data: bytes) -> Arrays:
     return arrays
 
 
-def evaluate(plans: Sequence[KernelPlan], directory: Path, *, jobs: int = 2) -> dict[str, Arrays]:
-    """CuTe's arrays of each plan, by the plan's name."""
-    distinct = list({plan.name: plan for plan in plans}.values())
-    batches = [distinct[i : i + _BATCH] for i in range(0, len(distinct), _BATCH)]
-
-    def one(number: int) -> Arrays:
-        batch = batches[number]
-        part = environment().get_template("parts/oracle_kernel.cpp")
-        kernels = [part.render(context(plan, "idiomatic")) for plan in batch]
-        names = [plan.name for plan in batch]
-        source = environment().get_template("oracle.cpp").render(kernels=kernels, names=names)
-        return run_program(source, directory, f"oracle_{number}")
-
-    result: dict[str, Arrays] = {plan.name: {} for plan in distinct}
-    with ThreadPoolExecutor(jobs) as pool:
-        for arrays in pool.map(one, range(len(batches))):
-            for key, values in arrays.items():
-                plan_name, _, array = key.partition(".")
-                result[plan_name][array] = values
+def evaluate(plans: Sequence[KernelPlan], directory: Path, name: str = "oracle") -> dict[str, Arrays]:
+    """CuTe's arrays of each plan, by the plan's name; one program for all of them."""
+    distinct = {plan.name: plan for plan in plans}
+    part = environment().get_template("parts/oracle_kernel.cpp")
+    kernels = [part.render(context(plan, "idiomatic")) for plan in distinct.values()]
+    source = environment().get_template("oracle.cpp").render(kernels=kernels, names=list(distinct))
+    result: dict[str, Arrays] = {plan_name: {} for plan_name in distinct}
+    for key, values in run_program(source, directory, name).items():
+        plan_name, _, array = key.partition(".")
+        result[plan_name][array] = values
     return result
 
 

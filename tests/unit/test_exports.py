@@ -40,3 +40,14 @@ def test_functions_are_not_hidden_by_modules_of_their_name(before):
         "assert cutegen.build is build and cutegen.loader.load is cutegen.load\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_what_is_no_config_is_said_to_be_none() -> None:
+    for function in (cutegen.check, cutegen.plan, cutegen.resolve):
+        with pytest.raises(cutegen.ConfigError, match=r"must be a GemmConfig \(got str\); load the file with"):
+            function("gemm.yaml")  # type: ignore[arg-type]
+    with pytest.raises(cutegen.ConfigError, match=r"takes a KernelPlan"):
+        cutegen.render("gemm.yaml")  # type: ignore[arg-type]
+    config = cutegen.loads("{arch: sm_80, a: {dtype: f16}, b: {dtype: f16}}")
+    with pytest.raises(cutegen.ConfigError, match="style must be one of resolved, idiomatic"):
+        cutegen.render(cutegen.plan(config), style="pretty")  # type: ignore[arg-type]
