@@ -44,7 +44,7 @@ def test_functions_are_not_hidden_by_modules_of_their_name(before):
 
 def test_what_is_no_config_is_said_to_be_none() -> None:
     for function in (cutegen.check, cutegen.plan, cutegen.resolve):
-        with pytest.raises(cutegen.ConfigError, match=r"must be a GemmConfig \(got str\); load the file with"):
+        with pytest.raises(cutegen.ConfigError, match=r"must be a GemmConfig \(got str\); load the file"):
             function("gemm.yaml")  # type: ignore[arg-type]
     with pytest.raises(cutegen.ConfigError, match=r"takes a KernelPlan"):
         cutegen.render("gemm.yaml")  # type: ignore[arg-type]
