@@ -9,7 +9,7 @@ CUTE_DEVICE void move_rows(T* matrix, int64_t ld, int m_left, int n_left, uint32
   constexpr bool EVEN  = ROWS * PIECES % Config::THREADS == 0;
   int run_left = Output::D_N_MAJOR ? n_left : m_left;
   int row_left = Output::D_N_MAJOR ? m_left : n_left;
-  #pragma unroll 8
+  #pragma unroll 4
   for (int i = 0; i < (ROWS * PIECES + Config::THREADS - 1) / Config::THREADS; ++i) {
     int piece = threadIdx.x + i * Config::THREADS;
     int row = piece / PIECES, col = piece % PIECES * VEC;

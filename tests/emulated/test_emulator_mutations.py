@@ -151,8 +151,8 @@ FAULTS = (
     ),
     Fault(
         name="no-store-predicate",
-        old="if (row < row_left && col < run_left && (EVEN || row < ROWS)) {",
-        new="if (EVEN || row < ROWS) {",
+        old="bool inside = row < row_left && col < run_left;",
+        new="bool inside = true;",
         kinds=("out-of-bounds-global",),
         at="*g = *s;",
         shape=(120, 128, 64),
