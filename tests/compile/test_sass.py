@@ -14,13 +14,6 @@ ROOT = Path(__file__).parent.parent.parent
 DOUBLE_BUFFERED = ("multistage", "sm80_bf16", "sm80_bf16_nt", "sm90_bf16")
 
 
-def _disassembler() -> Path:
-    tool = sass.nvdisasm()
-    if tool is None:
-        pytest.skip("no nvdisasm; install the wheel nvidia-cuda-nvdisasm")
-    return tool
-
-
 def _artifact(name: str, target: str | None = None) -> Artifact:
     plan = cutegen.plan(cutegen.load(ROOT / f"examples/{name}.yaml"))
     return compile_kernel(cutegen.render(plan), target=target)
@@ -30,7 +23,7 @@ def _artifact(name: str, target: str | None = None) -> Artifact:
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 def test_double_buffered_fragments_are_loaded_14_mma_ahead(name: str, target: str) -> None:
     artifact = _artifact(name, target)
-    loop = sass.main_loop(sass.instructions(_disassembler(), artifact.cubin))
+    loop = sass.main_loop(sass.instructions(sass.nvdisasm(), artifact.cubin))
     plan = cutegen.plan(cutegen.load(ROOT / f"examples/{name}.yaml"))
     assert plan.double_buffer
     repeats = plan.output.atoms_m * plan.output.atoms_n
@@ -44,7 +37,7 @@ def test_double_buffered_fragments_are_loaded_14_mma_ahead(name: str, target: st
 def test_the_main_loop_holds_neither_spills_nor_branches(name: str) -> None:
     artifact = _artifact(name)
     assert artifact.resources.spill_stores == artifact.resources.spill_loads == 0
-    found = sass.counts(sass.main_loop(sass.instructions(_disassembler(), artifact.cubin)))
+    found = sass.counts(sass.main_loop(sass.instructions(sass.nvdisasm(), artifact.cubin)))
     assert found["LDL"] == found["STL"] == 0
     assert found["BRA"] == 1  # the one that closes it
     assert found["BAR"] == 1

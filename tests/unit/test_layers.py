@@ -152,3 +152,9 @@ def test_files_are_of_readable_length(path: Path) -> None:
 def test_every_module_has_a_docstring() -> None:
     for path in FILES:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Pytest imports them by their base name, so a second one of a name is an error of the whole run."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
