@@ -18,6 +18,7 @@ from typing import Any
 from cutegen.errors import LaunchError
 
 __all__ = [
+    "UNCHECKED",
     "CutegenAttributes",
     "CutegenLaunch",
     "CutegenParams",
@@ -85,7 +86,8 @@ pack_launch: Callable[..., bytes] = _LAUNCH.pack
 if not (ctypes.sizeof(CutegenParams) == 96 and ctypes.sizeof(CutegenLaunch) == _LAUNCH.size == 112):
     raise RuntimeError("CutegenLaunch must be 112 bytes without padding, as cutegen's C header says")
 
-_ABI = 1  # CUTEGEN_ABI of templates/launcher.h
+_ABI = 2  # CUTEGEN_ABI of templates/launcher.h
+UNCHECKED = 1  # a flag of CutegenLaunch: what the launcher would check has been checked here
 _CAPTURE = -2  # cutegen_launch: the module would have to be loaded while a stream is captured
 
 
@@ -137,7 +139,7 @@ class KernelLibrary:
         self.launch = self._function(library, "cutegen_launch", ctypes.c_int32, [ctypes.c_void_p])
         self._load = self._function(library, "cutegen_load", ctypes.c_int32, [ctypes.c_int32])
         self._loaded = self._function(library, "cutegen_loaded", ctypes.c_int32, [ctypes.c_int32])
-        self._error = self._function(library, "cutegen_error", ctypes.c_char_p, [ctypes.c_int32])
+        self._error = self._function(library, "cutegen_error_string", ctypes.c_char_p, [ctypes.c_int32])
         self._attributes = self._function(
             library,
             "cutegen_attributes",

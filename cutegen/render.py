@@ -22,9 +22,44 @@ from cutegen.plan import KernelPlan, OperandPlan
 from cutegen.resources import swizzle_of
 from cutegen.version import __version__
 
-__all__ = ["LaunchSpec", "RenderedKernel", "Style", "context", "environment", "render", "template_root"]
+__all__ = [
+    "LaunchSpec",
+    "OperandSpec",
+    "RenderedKernel",
+    "Style",
+    "context",
+    "environment",
+    "render",
+    "template_root",
+]
 
 Style = Literal["resolved", "idiomatic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandSpec:
+    """What a launcher must know of A, B, C or D.
+
+    Attributes:
+        name: ``A``, ``B``, ``C`` or ``D``.
+        dtype: cutegen's name of the element type.
+        bytes: Of one element.
+        align: Bytes of which address, pitch and contiguous extent must be multiples; of one element at least.
+        run: The extent along which elements are contiguous: ``m``, ``n`` or ``k``.
+        rows: The other extent, along which the leading stride steps.
+    """
+
+    name: str
+    dtype: str
+    bytes: int
+    align: int
+    run: str
+    rows: str
+
+    @property
+    def elements(self) -> int:
+        """Elements of which leading stride and contiguous extent must be multiples."""
+        return self.align // self.bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +72,9 @@ class LaunchSpec:
         smem_bytes: Dynamic shared memory of one CTA, in bytes.
         blk_m: Rows of the output tile of one CTA.
         blk_n: Columns of the output tile of one CTA.
+        blk_k: Depth of one k-tile.
+        scale: Type in which alpha and beta are applied.
+        a: Operand A; likewise b, c and d.
     """
 
     kernel: str
@@ -44,6 +82,12 @@ class LaunchSpec:
     smem_bytes: int
     blk_m: int
     blk_n: int
+    blk_k: int
+    scale: str
+    a: OperandSpec
+    b: OperandSpec
+    c: OperandSpec
+    d: OperandSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +282,20 @@ def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
     }
 
 
+def _operand_spec(plan: KernelPlan, name: Literal["a", "b", "c", "d"]) -> OperandSpec:
+    operand = getattr(plan.config, name)
+    element = dtype(operand.dtype)
+    modes = {"a": "mk", "b": "nk"}.get(name, "mn")
+    return OperandSpec(
+        name=name.upper(),
+        dtype=element.name,
+        bytes=element.bytes,
+        align=max(operand.align or 1, element.bytes),
+        run=operand.major,
+        rows=modes.replace(operand.major, ""),
+    )
+
+
 def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
     """Render a plan in one of the two styles.
 
@@ -262,5 +320,11 @@ def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
             smem_bytes=plan.smem_bytes,
             blk_m=plan.tile[0],
             blk_n=plan.tile[1],
+            blk_k=plan.tile[2],
+            scale=plan.scale,
+            a=_operand_spec(plan, "a"),
+            b=_operand_spec(plan, "b"),
+            c=_operand_spec(plan, "c"),
+            d=_operand_spec(plan, "d"),
         ),
     )

@@ -14,7 +14,7 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from cutegen.binding import pack_launch
+from cutegen.binding import UNCHECKED, pack_launch
 from cutegen.config import CopyG2S, GemmConfig
 from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import (
@@ -161,7 +161,7 @@ class Signature:
             *(self.a.ld, self.b.ld, self.c.ld if self.c else self.d.ld, self.d.ld),
             *(self.m, self.n, self.k, 0),
             *(float(alpha), float(beta)),
-            *(stream, self.device, 0),
+            *(stream, self.device, UNCHECKED),
         )
         if len(self.calls) >= _MOST_CALLS:
             self.calls.clear()

@@ -1,7 +1,7 @@
 /* Launcher of {{ name }}: one shared library with the kernel inside. Made by cutegen.
  *
  * The driver library is opened at the first launch, so this library loads on machines without a GPU. A warm
- * launch reads one pointer, compares one context and calls cuLaunchKernel.
+ * launch checks its arguments, reads one pointer, compares one context and calls cuLaunchKernel.
  */
 #include "{{ name }}.h"
 
@@ -17,6 +17,11 @@ enum {
   SMEM_BYTES = {{ launch.smem_bytes }},
   BLK_M = {{ launch.blk_m }},
   BLK_N = {{ launch.blk_n }},
+  BLK_K = {{ launch.blk_k }},
+  MOST_M = INT32_MAX / BLK_M * BLK_M, /* the last index of a partial tile must not wrap */
+  MOST_N = INT32_MAX / BLK_N * BLK_N,
+  MOST_K = INT32_MAX / BLK_K * BLK_K,
+  C_IS_LIKE_D = {{ (launch.c.dtype == launch.d.dtype and launch.c.run == launch.d.run)|int }},
   SMEM_WITHOUT_OPT_IN = 48 * 1024,
   MAX_DEVICES = 64
 };
@@ -123,17 +128,24 @@ static Slot slots[MAX_DEVICES];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int driver_ready; /* set once, when all of cu is there */
 
-/* The step at which this thread's last failure happened. */
+/* This thread's last failure. The words are put together when they are asked for. */
 static _Thread_local struct {
   int32_t code;
-  const char* step;
+  const char* format; /* of name, got and need, of which it may leave out the last ones */
+  const char* name;
+  long long got, need;
 } last;
 
-static int32_t failed(int32_t code, const char* step) {
+static int32_t refused(int32_t code, const char* format, const char* name, int64_t got, int64_t need) {
   last.code = code;
-  last.step = step;
+  last.format = format;
+  last.name = name;
+  last.got = got;
+  last.need = need;
   return code;
 }
+
+static int32_t failed(int32_t code, const char* step) { return refused(code, step ? "%s" : NULL, step, 0, 0); }
 
 static int is_capture_error(Result code) { return code >= ERROR_CAPTURE_FIRST && code <= ERROR_CAPTURE_LAST; }
 
@@ -204,7 +216,9 @@ static int32_t load_in_context(Slot* slot, const Stream* stream) {
 
 /* Load the kernel on a device unless it is loaded; a failure is not remembered. */
 static int32_t load(int32_t ordinal, const Stream* stream) {
-  if (ordinal < 0 || ordinal >= MAX_DEVICES) return failed(CUTEGEN_BAD_ARGUMENT, "device");
+  if (ordinal < 0 || ordinal >= MAX_DEVICES)
+    return refused(CUTEGEN_BAD_ARGUMENT, "%s is %lld, must be from 0 to %lld", "device", ordinal,
+                   MAX_DEVICES - 1);
   Slot* slot = &slots[ordinal];
   pthread_mutex_lock(&mutex);
   int32_t code = CUTEGEN_OK;
@@ -228,17 +242,86 @@ static int32_t load(int32_t ordinal, const Stream* stream) {
   return code;
 }
 
+/* --------------------------------------------------------------------------------------------- checks */
+
+/* One matrix as this kernel takes it. */
+typedef struct {
+  const char *name, *ld, *run; /* as messages call the address, the leading stride, the contiguous extent */
+  int64_t bytes, align, block; /* of an element; of everything; rows of a tile */
+  int input;
+} Matrix;
+
+//{% for op in (launch.a, launch.b, launch.c, launch.d) %}
+static const Matrix matrix_{{ op.name|lower }} = {"{{ op.name|lower }}", "ld{{ op.name|lower }}", "{{ op.run }}", {{ op.bytes }}, {{ op.align }}, BLK_{{ op.rows|upper }}, {{ (op.name != "D")|int }}};
+//{% endfor %}
+
+static inline __attribute__((always_inline)) int32_t check_matrix(Matrix x, const void* pointer, int64_t ld,
+                                                                  int64_t run, int64_t rows) {
+  const int64_t elements = x.align / x.bytes;
+  int64_t span;
+  if (!pointer) return refused(CUTEGEN_BAD_POINTER, "%s is null", x.name, 0, 0);
+  if ((uintptr_t)pointer % (uintptr_t)x.align)
+    return refused(CUTEGEN_MISALIGNED, "%s lies %lld bytes beyond a multiple of %lld bytes", x.name,
+                   (int64_t)((uintptr_t)pointer % (uintptr_t)x.align), x.align);
+  if (run % elements)
+    return refused(CUTEGEN_MISALIGNED, "%s is %lld, must be a multiple of %lld", x.run, run, elements);
+  if (rows <= 1) return CUTEGEN_OK; /* nothing steps along the leading stride */
+  if (ld < run && (ld != 0 || !x.input))
+    return refused(CUTEGEN_BAD_STRIDE, "%s is %lld, must be at least %lld", x.ld, ld, run);
+  if (ld % elements)
+    return refused(CUTEGEN_MISALIGNED, "%s is %lld, must be a multiple of %lld", x.ld, ld, elements);
+  if (__builtin_mul_overflow(ld, (rows + x.block) * x.bytes, &span))
+    return refused(CUTEGEN_BAD_STRIDE, "%s is %lld, must be at most %lld", x.ld, ld,
+                   INT64_MAX / ((rows + x.block) * x.bytes));
+  return CUTEGEN_OK;
+}
+
+static int32_t check_extents(const CutegenParams* p) {
+  const char* words = "%s is %lld, must be from 0 to %lld";
+  if ((uint32_t)p->m > MOST_M) return refused(CUTEGEN_BAD_EXTENT, words, "m", p->m, MOST_M);
+  if ((uint32_t)p->n > MOST_N) return refused(CUTEGEN_BAD_EXTENT, words, "n", p->n, MOST_N);
+  if ((uint32_t)p->k > MOST_K) return refused(CUTEGEN_BAD_EXTENT, words, "k", p->k, MOST_K);
+  return CUTEGEN_OK;
+}
+
+/* Pointers, strides and alignment of a problem with m > 0 and n > 0. */
+static int32_t check_matrices(const CutegenParams* p) {
+  const char* overlaps = "%s is d, which other CTAs overwrite";
+  int32_t code = check_matrix(matrix_d, p->d, p->ldd, p->{{ launch.d.run }}, p->{{ launch.d.rows }});
+  if (code) return code;
+  if (p->k > 0) {
+    if ((code = check_matrix(matrix_a, p->a, p->lda, p->{{ launch.a.run }}, p->{{ launch.a.rows }}))) return code;
+    if ((code = check_matrix(matrix_b, p->b, p->ldb, p->{{ launch.b.run }}, p->{{ launch.b.rows }}))) return code;
+    if (p->a == p->d) return refused(CUTEGEN_BAD_POINTER, overlaps, "a", 0, 0);
+    if (p->b == p->d) return refused(CUTEGEN_BAD_POINTER, overlaps, "b", 0, 0);
+  }
+  if (p->beta != 0) {
+    if ((code = check_matrix(matrix_c, p->c, p->ldc, p->{{ launch.c.run }}, p->{{ launch.c.rows }}))) return code;
+    if (p->c == p->d && !C_IS_LIKE_D)
+      return refused(CUTEGEN_BAD_POINTER, "%s is d, but this kernel takes them in different layouts", "c", 0, 0);
+    if (p->c == p->d && p->ldc != p->ldd && p->{{ launch.d.rows }} > 1)
+      return refused(CUTEGEN_BAD_STRIDE, "c is d, but %s is %lld and ldd is %lld", "ldc", p->ldc, p->ldd);
+  }
+  return CUTEGEN_OK;
+}
+
 /* ------------------------------------------------------------------------------------------- interface */
 
 static int32_t launch_kernel(const CutegenLaunch* launch) {
-  if (!launch) return failed(CUTEGEN_BAD_ARGUMENT, "launch");
+  if (!launch) return failed(CUTEGEN_BAD_ARGUMENT, "launch is null");
   const CutegenParams* p = &launch->p;
-  if (p->m < 0 || p->n < 0 || p->k < 0) return failed(CUTEGEN_BAD_ARGUMENT, "m, n or k is negative");
-  if (launch->device < 0 || launch->device >= MAX_DEVICES) return failed(CUTEGEN_BAD_ARGUMENT, "device");
-  if (launch->flags | p->reserved) return failed(CUTEGEN_BAD_ARGUMENT, "flags and reserved must be 0");
+  if (launch->device < 0 || launch->device >= MAX_DEVICES)
+    return refused(CUTEGEN_BAD_ARGUMENT, "%s is %lld, must be from 0 to %lld", "device", launch->device,
+                   MAX_DEVICES - 1);
+  if (launch->flags & ~CUTEGEN_UNCHECKED) return failed(CUTEGEN_BAD_ARGUMENT, "flags has an unknown bit");
+  if (p->reserved) return failed(CUTEGEN_BAD_ARGUMENT, "reserved is not 0");
+  int32_t wrong = check_extents(p);
+  if (wrong) return wrong;
   if (p->m == 0 || p->n == 0) return CUTEGEN_OK;
   int64_t blocks = (((int64_t)p->m + BLK_M - 1) / BLK_M) * (((int64_t)p->n + BLK_N - 1) / BLK_N);
-  if (blocks > INT32_MAX) return failed(CUTEGEN_GRID_TOO_LARGE, "grid");
+  if (blocks > INT32_MAX)
+    return refused(CUTEGEN_GRID_TOO_LARGE, "%s has %lld tiles, must have at most %lld", "d", blocks, INT32_MAX);
+  if (!(launch->flags & CUTEGEN_UNCHECKED) && (wrong = check_matrices(p))) return wrong;
 
   Slot* slot = &slots[launch->device];
   Stream stream = (Stream)launch->stream;
@@ -266,7 +349,7 @@ static int32_t loaded_image(int32_t device) {
 }
 
 static int32_t ask_attributes(int32_t device, CutegenAttributes* out) {
-  if (!out) return failed(CUTEGEN_BAD_ARGUMENT, "attributes");
+  if (!out) return failed(CUTEGEN_BAD_ARGUMENT, "attributes is null");
   memset(out, 0, sizeof *out);
   int32_t refused = load(device, NULL);
   if (refused) return refused;
@@ -303,20 +386,26 @@ static const char* own_error(int32_t code) {
     case CUTEGEN_NO_IMAGE: return "the kernel was built for other devices";
     case CUTEGEN_BAD_ARGUMENT: return "an argument is not valid";
     case CUTEGEN_GRID_TOO_LARGE: return "the problem needs more CTAs than one launch can have";
+    case CUTEGEN_BAD_EXTENT: return "the kernel counts in 32 bits, whole tiles included";
+    case CUTEGEN_BAD_POINTER: return "a matrix is missing or overlaps D";
+    case CUTEGEN_BAD_STRIDE: return "a leading stride does not fit its matrix";
+    case CUTEGEN_MISALIGNED: return "the kernel was built for better aligned matrices; a smaller align in its config takes these";
     default: return NULL;
   }
 }
 
 static const char* describe_error(int32_t code) {
-  static _Thread_local char text[320];
-  const char* step = last.step && last.code == code && code ? last.step : NULL;
+  static _Thread_local char text[512];
+  char step[192] = "";
+  if (last.format && last.code == code && code)
+    snprintf(step, sizeof step, last.format, last.name, last.got, last.need);
   const char* own = own_error(code);
   const char *name = NULL, *words = NULL;
   if (!own && code > 0 && atomic_load(&driver_ready)) {
     cu.error_name(code, &name);
     cu.error_string(code, &words);
   }
-  snprintf(text, sizeof text, "%s%s%s%s%s (%d)", step ? step : "", step ? ": " : "",
+  snprintf(text, sizeof text, "%s%s%s%s%s (%d)", step, *step ? ": " : "",
            own ? own : name ? name : "unknown error", words ? ": " : "", words ? words : "", (int)code);
   return text;
 }
@@ -329,7 +418,7 @@ static const char* describe_error(int32_t code) {
   EXPORT int32_t prefix##_attributes(int32_t device, CutegenAttributes* attributes) {                        \
     return ask_attributes(device, attributes);                                                               \
   }                                                                                                          \
-  EXPORT const char* prefix##_error(int32_t code) { return describe_error(code); }
+  EXPORT const char* prefix##_error_string(int32_t code) { return describe_error(code); }
 
 EXPORT int32_t cutegen_abi(void) { return CUTEGEN_ABI; }
 EXPORT_ALL(cutegen)

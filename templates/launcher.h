@@ -1,10 +1,27 @@
 /* {{ name }}.h: call the kernel {{ name }} from C or C++.
  *
  *   D(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n)
- *   built for {{ target }}, with PTX for {{ virtual }}
  *
- * Link lib{{ name }}.so, nothing else: the driver library is loaded at the first launch. Pointers are device
- * pointers; the launch is asynchronous, on the stream that it is given. Made by cutegen.
+ * built for {{ target }}, with PTX for {{ virtual }}; alpha and beta are applied in {{ launch.scale }}.
+ *
+ *   matrix  extents  elements       contiguous along  alignment
+//{% for op in (launch.a, launch.b, launch.c, launch.d) %}
+//{% set ld = "ld" ~ op.name|lower %}
+ *   {{ "%-7s %-8s %-14s %-17s"|format(op.name, {"A": "M x K", "B": "N x K"}.get(op.name, "M x N"), op.dtype ~ ", " ~ op.bytes ~ " B", op.run|upper) }} {{ op.align }} B{{ ": " ~ ld ~ " and " ~ op.run|upper ~ " are multiples of " ~ op.elements if op.elements > 1 else ", as any element is" }}
+//{% endfor %}
+ *
+ * Alignment is of the address, of the leading stride and of the contiguous extent: a vector copy neither starts nor
+ * ends off its width. Leading strides (lda, ldb, ldc, ldd) count elements from one contiguous run to the next. They are
+ * at least as long as a run; where there is but one run they are not looked at. A leading stride of 0 repeats the
+ * only run of A, B or C. No extent may exceed 2^31-1, rounded down to a multiple of the CTA tile
+ * ({{ launch.blk_m }} x {{ launch.blk_n }} x {{ launch.blk_k }}); where M or N is 0 nothing is launched, where K is 0 the sum is 0.
+ * D may overlap neither A nor B, and C only when it is D itself with D's type, major and leading stride. Whatever of
+ * this can be seen from the arguments is checked, and a launch that breaks it returns one of the codes below.
+ *
+ * Pointers are device pointers. The launch is asynchronous, on the stream that it is given; any thread may launch.
+ * The driver library is loaded at the first launch, so nothing else needs linking but
+ *   lib{{ name }}.so
+ * Made by cutegen.
  */
 #ifndef CUTEGEN_KERNEL_{{ name }}
 #define CUTEGEN_KERNEL_{{ name }}
@@ -16,15 +33,15 @@ extern "C" {
 #endif
 
 #ifndef CUTEGEN_ABI
-#define CUTEGEN_ABI 1
+#define CUTEGEN_ABI 2
 
 /* The problem: what to multiply. */
 typedef struct {
   const void* a;               /* (M,K) */
   const void* b;               /* (N,K) */
-  const void* c;               /* (M,N); not read when beta is 0, then it may be null */
+  const void* c;               /* (M,N); not read when beta is 0, then it may be null. It may be d. */
   void* d;                     /* (M,N) */
-  int64_t lda, ldb, ldc, ldd;  /* stride of the mode that is not the major one, in elements */
+  int64_t lda, ldb, ldc, ldd;  /* stride of the mode that is not contiguous, in elements */
   int32_t m, n, k;
   int32_t reserved;            /* 0 */
   double alpha, beta;
@@ -35,8 +52,12 @@ typedef struct {
   CutegenParams p;
   void* stream;                /* a CUstream or cudaStream_t; null is the default stream */
   int32_t device;              /* ordinal of the device that the pointers and the stream belong to */
-  int32_t flags;               /* 0 */
+  int32_t flags;               /* 0, or CUTEGEN_UNCHECKED */
 } CutegenLaunch;
+
+/* A flag: the caller has made sure of pointers, leading strides and alignment, and the launch does not look at
+ * them. Rows of A, B and C may then overlap, with a leading stride shorter than a row. */
+#define CUTEGEN_UNCHECKED 1
 
 /* What the driver says of the loaded kernel. */
 typedef struct {
@@ -50,20 +71,24 @@ typedef struct {
   int32_t blocks_per_sm;       /* CTAs that an SM can hold at once */
 } CutegenAttributes;
 
-/* Return values: 0, a CUresult of the driver (positive), or one of these. */
+/* Return values: 0, a CUresult of the driver (positive), or one of these. After any but 0 nothing was launched. */
 #define CUTEGEN_OK 0
 #define CUTEGEN_NO_DRIVER (-1)      /* libcuda.so.1 is missing or too old */
 #define CUTEGEN_CAPTURING (-2)      /* the first launch on a device was made during stream capture */
 #define CUTEGEN_NO_IMAGE (-3)       /* neither the cubin nor the PTX fits the device */
-#define CUTEGEN_BAD_ARGUMENT (-4)   /* a null pointer, a negative extent, or an unknown device or flag */
-#define CUTEGEN_GRID_TOO_LARGE (-5) /* more CTAs than a launch can have */
+#define CUTEGEN_BAD_ARGUMENT (-4)   /* no struct, an unknown device or flag, or reserved is not 0 */
+#define CUTEGEN_GRID_TOO_LARGE (-5) /* D has more tiles than a launch can have CTAs */
+#define CUTEGEN_BAD_EXTENT (-6)     /* m, n or k is negative, or too large to be counted in 32 bits */
+#define CUTEGEN_BAD_POINTER (-7)    /* a matrix that is needed is null, or A or B is D */
+#define CUTEGEN_BAD_STRIDE (-8)     /* a leading stride is too short, negative, or beyond 64-bit offsets */
+#define CUTEGEN_MISALIGNED (-9)     /* an address, a leading stride or a contiguous extent */
 
-/* What cutegen_loaded returns. */
+/* What ..._loaded returns. */
 #define CUTEGEN_LOADED_NONE 0
 #define CUTEGEN_LOADED_CUBIN 1
 #define CUTEGEN_LOADED_PTX 2
 
-#elif CUTEGEN_ABI != 1
+#elif CUTEGEN_ABI != 2
 #error "headers of two cutegen versions that do not fit together"
 #endif
 
@@ -79,8 +104,9 @@ int32_t {{ name }}_loaded(int32_t device);
 /* What the driver says of the kernel on a device; loads it there if need be. */
 int32_t {{ name }}_attributes(int32_t device, CutegenAttributes* attributes);
 
-/* A return value in words; the text is valid until this thread asks again. */
-const char* {{ name }}_error(int32_t code);
+/* A return value in words, never null. Right after a failure, in the same thread, they name the argument or the
+ * step and what it got. The text is valid until this thread asks again. */
+const char* {{ name }}_error_string(int32_t code);
 
 /* The same functions under names that do not depend on the kernel, for dlopen. */
 int32_t cutegen_abi(void);
@@ -88,7 +114,7 @@ int32_t cutegen_launch(const CutegenLaunch* launch);
 int32_t cutegen_load(int32_t device);
 int32_t cutegen_loaded(int32_t device);
 int32_t cutegen_attributes(int32_t device, CutegenAttributes* attributes);
-const char* cutegen_error(int32_t code);
+const char* cutegen_error_string(int32_t code);
 
 #ifdef __cplusplus
 }

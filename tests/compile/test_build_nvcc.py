@@ -59,7 +59,7 @@ def test_a_build() -> None:
 @pytest.mark.usefixtures("cache")
 def test_the_library_loads_without_a_gpu() -> None:
     library = ctypes.CDLL(str(compile_kernel(kernel()).so))
-    assert library.cutegen_abi() == 1
+    assert library.cutegen_abi() == 2
     assert library.cutegen_launch(bytes(112)) == 0  # m is 0: nothing to do
 
 

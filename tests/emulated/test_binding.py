@@ -35,7 +35,7 @@ int32_t cutegen_abi(void) {{ return {abi}; }}
 int32_t cutegen_launch(const CutegenLaunch* launch) {{ return memcpy(&last, launch, sizeof last), status; }}
 int32_t cutegen_load(int32_t d) {{ return device = d, status; }}
 int32_t cutegen_loaded(int32_t d) {{ return d; }}
-const char* cutegen_error(int32_t code) {{ return code == -7 ? NULL : "the words"; }}
+const char* cutegen_error_string(int32_t code) {{ return code == -7 ? NULL : "the words"; }}
 int32_t cutegen_attributes(int32_t d, CutegenAttributes* out) {{
   device = d;
   for (int i = 0; i < (int)(sizeof *out / 4); ++i) ((int32_t*)out)[i] = 10 + i;
@@ -138,7 +138,7 @@ def test_other_libraries_are_refused(tmp_path):
     with pytest.raises(LaunchError, match=r"cannot load the kernel library .*nothing.so"):
         KernelLibrary(tmp_path / "nothing.so")
     old = compile_recorder(tmp_path, abi="CUTEGEN_ABI + 1")
-    with pytest.raises(LaunchError, match="its interface is 2, not 1; rebuild it"):
+    with pytest.raises(LaunchError, match="its interface is 3, not 2; rebuild it"):
         KernelLibrary(old)
     (tmp_path / "other").mkdir()
     other = compile_recorder(tmp_path / "other", source="int nothing_{abi}; /* {offsets} */")

@@ -7,15 +7,16 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cutegen.launcher import launcher_command, library_name, render_launcher
+from cutegen.render import LaunchSpec
 from cutegen.toolchain.host import find_host_compiler
-from tests.support.build_fakes import kernel
+from tests.support.build_fakes import kernel, launch_spec
 
 SUPPORT = Path(__file__).parent.parent / "support"
 
@@ -27,9 +28,9 @@ def compile_with(compiler: str, *arguments: str | Path, cwd: Path) -> None:
     assert done.stderr == ""
 
 
-def build_launcher(directory: Path, name: str, smem_bytes: int) -> Path:
+def build_launcher(directory: Path, name: str, launch: LaunchSpec) -> Path:
     directory.mkdir(exist_ok=True)
-    launcher = render_launcher(kernel(name=name, smem_bytes=smem_bytes), "sm_90")
+    launcher = render_launcher(kernel(name=name, launch=launch), "sm_90")
     (directory / "launcher.c").write_text(launcher.source)
     (directory / f"{name}.h").write_text(launcher.header)
     (directory / f"{name}.cubin").write_bytes(b"\x7fELF" + bytes(1000))
@@ -37,6 +38,17 @@ def build_launcher(directory: Path, name: str, smem_bytes: int) -> Path:
     command = [*launcher_command(find_host_compiler(), name), "-Werror", "-Wpedantic"]
     compile_with(command[0], *command[1:], cwd=directory)
     return directory / library_name(name)
+
+
+def aligned(spec: LaunchSpec) -> LaunchSpec:
+    """A and B of 16 bytes, D of 8, and C in D's layout."""
+    return replace(
+        spec,
+        a=replace(spec.a, align=16),
+        b=replace(spec.b, align=16),
+        c=replace(spec.d, name="C"),
+        d=replace(spec.d, align=8),
+    )
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,7 @@ class Rig:
     small: Path
     exact: Path
     large: Path
+    strict: Path
     cuda: Path
 
     def run(self, *steps: tuple[str, Any], library: Path | None = None, cuda: bool = True) -> list[Any]:
@@ -75,9 +88,10 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Rig:
     compile_with("gcc", *flags, "-o", cuda, SUPPORT / "fake_cuda.c", "-lpthread", cwd=root)
     return Rig(
         root=root,
-        small=build_launcher(root / "small", "tiny", 1024),
-        exact=build_launcher(root / "exact", "exact", 48 * 1024),
-        large=build_launcher(root / "large", "large", 64 * 1024),
+        small=build_launcher(root / "small", "tiny", launch_spec()),
+        exact=build_launcher(root / "exact", "exact", launch_spec(smem_bytes=48 * 1024)),
+        large=build_launcher(root / "large", "large", launch_spec(smem_bytes=64 * 1024)),
+        strict=build_launcher(root / "strict", "strict", aligned(launch_spec())),
         cuda=cuda,
     )
 
@@ -128,12 +142,10 @@ def test_k_of_zero_is_launched(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("fields", "step"),
     [
-        ({"m": -1}, "m, n or k is negative"),
-        ({"k": -1}, "m, n or k is negative"),
-        ({"device": -1}, "device"),
-        ({"device": 64}, "device"),
-        ({"flags": 1}, "flags and reserved must be 0"),
-        ({"reserved": 1}, "flags and reserved must be 0"),
+        ({"device": -1}, "device is -1, must be from 0 to 63"),
+        ({"device": 64}, "device is 64, must be from 0 to 63"),
+        ({"flags": 2}, "flags has an unknown bit"),
+        ({"reserved": 1}, "reserved is not 0"),
     ],
 )
 def test_bad_arguments(fields: dict[str, int], step: str, rig: Rig) -> None:
@@ -144,13 +156,143 @@ def test_bad_arguments(fields: dict[str, int], step: str, rig: Rig) -> None:
 
 
 def test_no_arguments(rig: Rig) -> None:
-    assert rig.run(("launch_null", None)) == [-4]
+    code, words = rig.run(("launch_null", None), ("error", -4))
+    assert (code, words) == (-4, "launch is null: an argument is not valid (-4)")
 
 
 def test_a_grid_that_is_too_large(rig: Rig) -> None:
-    code, words = rig.run(("launch", {"m": 2**31 - 1, "n": 2**31 - 1}), ("error", -5))
+    code, words = rig.run(("launch", {"m": 2**31 - 64, "n": 2**31 - 32}), ("error", -5))
     assert code == -5
+    assert words.startswith(f"d has {(2**25 - 1) * (2**26 - 1)} tiles, must have at most {2**31 - 1}: ")
     assert "more CTAs than one launch can have" in words
+
+
+# ---- what is checked before a launch
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"m": -1}, "m is -1, must be from 0 to 2147483584"),
+        ({"n": -(2**31)}, "n is -2147483648, must be from 0 to 2147483616"),
+        ({"k": -1}, "k is -1, must be from 0 to 2147483632"),
+        ({"m": 2**31 - 63}, "m is 2147483585, must be from 0 to 2147483584"),
+        ({"k": 2**31 - 1}, "k is 2147483647, must be from 0 to 2147483632"),
+        ({"m": 0, "k": -1}, "k is -1, must be from 0 to 2147483632"),
+    ],
+)
+@pytest.mark.parametrize("flags", [0, 1])
+def test_extents(fields: dict[str, int], words: str, flags: int, rig: Rig) -> None:
+    code, text, calls = rig.run(("launch", {**fields, "flags": flags}), ("error", -6), ("calls", None))
+    assert (code, calls) == (-6, [])
+    assert text == f"{words}: the kernel counts in 32 bits, whole tiles included (-6)"
+
+
+def test_the_largest_extents(rig: Rig) -> None:
+    largest: list[dict[str, int]] = [
+        {"m": 2**31 - 64, "ldd": 2**31},
+        {"n": 2**31 - 32, "ldb": 2**31, "ldc": 2**31, "ldd": 2**20},
+        {"k": 2**31 - 16, "lda": 2**31},
+    ]
+    assert rig.run(*(("launch", fields) for fields in largest)) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c", "d"])
+def test_null_matrices(name: str, rig: Rig) -> None:
+    code, words, calls = rig.run(("launch", {name: 0}), ("error", -7), ("calls", None))
+    assert (code, calls) == (-7, [])
+    assert words == f"{name} is null: a matrix is missing or overlaps D (-7)"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"c": 0, "ldc": -5, "beta": 0.0},
+        {"a": 0, "b": 0, "lda": -5, "ldb": 1, "k": 0},
+        {"a": 0, "b": 0, "c": 0, "d": 0, "ldd": -1, "m": 0},
+        {"m": 1, "lda": -1, "ldc": 3},  # nobody steps along them
+        {"lda": 0, "ldb": 0, "ldc": 0},  # one row of A and of C, one column of B, repeated
+        {"c": 0xD2},
+    ],
+)
+def test_what_is_not_needed_is_not_looked_at(fields: dict[str, Any], rig: Rig) -> None:
+    assert rig.run(("launch", fields)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"lda": 7}, "lda is 7, must be at least 8"),
+        ({"ldb": 31}, "ldb is 31, must be at least 32"),
+        ({"ldc": 31}, "ldc is 31, must be at least 32"),
+        ({"ldd": 63}, "ldd is 63, must be at least 64"),
+        ({"ldd": 0}, "ldd is 0, must be at least 64"),
+        ({"lda": -8}, "lda is -8, must be at least 8"),
+        ({"lda": -(2**63)}, f"lda is {-(2**63)}, must be at least 8"),
+        ({"lda": 2**56}, f"lda is {2**56}, must be at most {(2**63 - 1) // (128 * 2)}"),
+        ({"ldd": 2**63 - 1}, f"ldd is {2**63 - 1}, must be at most {(2**63 - 1) // (64 * 2)}"),
+    ],
+)
+def test_leading_strides(fields: dict[str, int], words: str, rig: Rig) -> None:
+    code, text, calls = rig.run(("launch", fields), ("error", -8), ("calls", None))
+    assert (code, calls) == (-8, [])
+    assert text == f"{words}: a leading stride does not fit its matrix (-8)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"a": 0xA8}, "a lies 8 bytes beyond a multiple of 16 bytes"),
+        ({"d": 0xD2}, "d lies 2 bytes beyond a multiple of 8 bytes"),
+        ({"c": 0xC1}, "c lies 1 bytes beyond a multiple of 2 bytes"),
+        ({"k": 12}, "k is 12, must be a multiple of 8"),
+        ({"n": 36}, "n is 36, must be a multiple of 8"),
+        ({"m": 66}, "m is 66, must be a multiple of 4"),
+        ({"lda": 100}, "lda is 100, must be a multiple of 8"),
+        ({"ldb": 36}, "ldb is 36, must be a multiple of 8"),
+        ({"ldd": 65}, "ldd is 65, must be a multiple of 4"),
+    ],
+)
+def test_alignment(fields: dict[str, int], words: str, rig: Rig) -> None:
+    code, text, calls, loose = rig.run(
+        ("launch", fields),
+        ("error", -9),
+        ("calls", None),
+        ("launch", {**fields, "flags": 1}),
+        library=rig.strict,
+    )
+    assert (code, calls, loose) == (-9, [], 0)
+    assert text.startswith(f"{words}: ")
+    aligned_anyway: dict[str, Any] = {"m": 4, "n": 1, "k": 8, "ldd": 3, "ldc": 3, "ldb": 8, "lda": 8}
+    assert rig.run(("launch", {**aligned_anyway, "n": 8}), library=rig.strict) == [-8]
+    assert rig.run(("launch", {**aligned_anyway, "n": 8, "ldd": 4, "ldc": 5}), library=rig.strict) == [0]
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_d_may_not_be_an_input(name: str, rig: Rig) -> None:
+    code, words, empty = rig.run(("launch", {name: 0xD0}), ("error", -7), ("launch", {name: 0xD0, "k": 0}))
+    assert (code, empty) == (-7, 0)
+    assert words.startswith(f"{name} is d, which other CTAs overwrite: ")
+
+
+def test_c_may_be_d_in_its_layout_only(rig: Rig) -> None:
+    same = {"c": 0xD0, "ldc": 64, "ldd": 64}
+    code, words = rig.run(("launch", same), ("error", -7))
+    assert code == -7
+    assert words.startswith("c is d, but this kernel takes them in different layouts: ")
+    fine, other, words, column = rig.run(
+        ("launch", same),
+        ("launch", {**same, "ldc": 128}),
+        ("error", -8),
+        ("launch", {**same, "ldc": 128, "m": 4, "n": 8, "ldd": 4, "ldb": 8}),
+        library=rig.strict,
+    )
+    assert (fine, other, column) == (0, -8, -8)
+    assert words.startswith("c is d, but ldc is 128 and ldd is 64: ")
+
+
+def test_nan_needs_c(rig: Rig) -> None:
+    assert rig.run(("launch", {"c": 0, "beta": float("nan")})) == [-7]
 
 
 # ---- shared memory
@@ -342,14 +484,14 @@ def test_a_driver_that_does_not_start(rig: Rig) -> None:
 
 
 def test_errors_in_words(rig: Rig) -> None:
-    words = rig.run(*(("error", code) for code in (0, -1, -2, -3, -4, -5, -99, 1)))
+    words = rig.run(*(("error", code) for code in (0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -99, 1)))
     assert words[0] == "no error (0)"
     assert words[-2:] == ["unknown error (-99)", "unknown error (1)"]
-    assert len(set(words)) == 8
+    assert len(set(words)) == 12
 
 
 def test_the_abi_version(rig: Rig) -> None:
-    assert rig.run(("abi", None)) == [1]
+    assert rig.run(("abi", None)) == [2]
 
 
 # ---- the library and its header
@@ -360,7 +502,7 @@ def test_only_the_interface_is_visible(rig: Rig) -> None:
         ["nm", "-D", "--defined-only", rig.small], check=True, capture_output=True, text=True
     )
     names = {line.split()[-1] for line in done.stdout.splitlines()}
-    functions = ("launch", "load", "loaded", "attributes", "error")
+    functions = ("launch", "load", "loaded", "attributes", "error_string")
     assert names == {"cutegen_abi", *(f"{p}_{f}" for p in ("cutegen", "tiny") for f in functions)}
 
 
@@ -377,15 +519,18 @@ MAIN = """
 #include "large.h"
 #include <stdio.h>
 
+static char memory[8];
+
 int main(void) {
   CutegenLaunch launch = {};
   launch.p.m = 64, launch.p.n = 32, launch.p.k = 8;
   launch.p.alpha = 1;
+  launch.p.a = launch.p.b = memory, launch.p.d = memory + 2, launch.p.ldd = 64;
   int32_t codes[] = {tiny_launch(&launch), large_launch(&launch), tiny_load(0), large_load(1)};
   CutegenAttributes attributes;
   large_attributes(0, &attributes);
   printf("%d %d %d %d\\n", codes[0], codes[1], codes[2], codes[3]);
-  printf("%d %d %s\\n", tiny_loaded(1), large_loaded(1), tiny_error(CUTEGEN_NO_DRIVER));
+  printf("%d %d %s\\n", tiny_loaded(1), large_loaded(1), tiny_error_string(CUTEGEN_NO_DRIVER));
   printf("%d %d\\n", (int)sizeof(CutegenParams), attributes.dynamic_smem);
   return CUTEGEN_ABI == cutegen_abi() ? 0 : 1;
 }

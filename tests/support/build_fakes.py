@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cutegen.render import LaunchSpec, RenderedKernel
+from cutegen.render import LaunchSpec, OperandSpec, RenderedKernel
 
 CODES = "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"
 
@@ -190,6 +191,28 @@ extern "C" __global__ void tiny_kernel(CutegenParams p) {
 """
 
 
+def launch_spec(**changes: Any) -> LaunchSpec:
+    """f16 with K-major A, N-major B and C, M-major D, in CTA tiles of 64 x 32 x 16."""
+
+    def operand(name: str, run: str, rows: str, align: int = 2) -> OperandSpec:
+        return OperandSpec(name=name, dtype="f16", bytes=2, align=align, run=run, rows=rows)
+
+    spec = LaunchSpec(
+        kernel="tiny_kernel",
+        threads=128,
+        smem_bytes=1024,
+        blk_m=64,
+        blk_n=32,
+        blk_k=16,
+        scale="f32",
+        a=operand("A", "k", "m"),
+        b=operand("B", "n", "k"),
+        c=operand("C", "n", "m"),
+        d=operand("D", "m", "n"),
+    )
+    return replace(spec, **changes)
+
+
 def kernel(
     note: str = "",
     *,
@@ -197,6 +220,7 @@ def kernel(
     arch: str = "sm_80",
     smem_bytes: int = 1024,
     text: str | None = None,
+    launch: LaunchSpec | None = None,
 ) -> RenderedKernel:
     """A tiny kernel of valid CUDA; another note makes another source."""
     return RenderedKernel(
@@ -204,5 +228,5 @@ def kernel(
         text=TINY % {"note": note} if text is None else text,
         style="resolved",
         arch=arch,  # type: ignore[arg-type]  # a parameter of the tests
-        launch=LaunchSpec(kernel="tiny_kernel", threads=128, smem_bytes=smem_bytes, blk_m=64, blk_n=32),
+        launch=launch or launch_spec(smem_bytes=smem_bytes),
     )

@@ -55,6 +55,9 @@ void fake_make_current(void* context) { stack[0] = context, depth = context != N
 void* fake_current(void) { return current(); }
 int fake_depth(void) { return depth; }
 
+/* Of fake_memory.c, where a test has it. */
+__attribute__((weak)) void fake_compute(const Params* p);
+
 /* For the launcher. */
 int cuInit(unsigned flags) { return record("init %u\n", flags), told.init_error; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, ordinal < 2 ? 0 : 101; }
@@ -99,6 +102,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
          "alpha %g beta %g%s\n",
          (size_t)function, gx, gy, gz, bx, by, bz, smem, (size_t)stream, (size_t)current(), p->m, p->n, p->k,
          (size_t)p->a, p->ldd, p->alpha, p->beta, extra ? " extra" : "");
+  if (fake_compute) fake_compute(p);
   return told.launch_error;
 }
 int cuGetErrorName(int code, const char** name) {

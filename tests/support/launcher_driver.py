@@ -23,7 +23,11 @@ class Launch(ctypes.Structure):
     )
 
 
-DEFAULTS = {"m": 64, "n": 32, "k": 8, "a": 0xA0, "ldd": 1 << 40, "alpha": 2.0, "beta": 0.5, "stream": 0x77}
+DEFAULTS = {
+    **{"m": 64, "n": 32, "k": 8, "a": 0xA0, "b": 0xB0, "c": 0xC0, "d": 0xD0},
+    **{"lda": 1 << 20, "ldb": 1 << 20, "ldc": 1 << 20, "ldd": 1 << 40},
+    **{"alpha": 2.0, "beta": 0.5, "stream": 0x77},
+}
 
 
 class Driver:
@@ -31,7 +35,7 @@ class Driver:
 
     def __init__(self, library: str, cuda: str) -> None:
         self.library = ctypes.CDLL(library)
-        self.library.cutegen_error.restype = ctypes.c_char_p
+        self.library.cutegen_error_string.restype = ctypes.c_char_p
         self.library.cutegen_launch.argtypes = [ctypes.c_void_p]
         self.cuda = ctypes.CDLL(cuda) if cuda else None
         if self.cuda is not None:
@@ -61,7 +65,7 @@ class Driver:
         return [self.library.cutegen_attributes(device, values), *values]
 
     def error(self, code: int) -> str:
-        return str(self.library.cutegen_error(code).decode())
+        return str(self.library.cutegen_error_string(code).decode())
 
     def abi(self, _: Any) -> int:
         return int(self.library.cutegen_abi())
