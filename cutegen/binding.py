@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutegen.errors import LaunchError
+from cutegen.errors import ArgumentError, LaunchError
 
 __all__ = [
+    "MOST_DEVICES",
     "UNCHECKED",
     "CutegenAttributes",
     "CutegenLaunch",
@@ -87,6 +88,7 @@ if not (ctypes.sizeof(CutegenParams) == 96 and ctypes.sizeof(CutegenLaunch) == _
     raise RuntimeError("CutegenLaunch must be 112 bytes without padding, as cutegen's C header says")
 
 _ABI = 2  # CUTEGEN_ABI of templates/launcher.h
+MOST_DEVICES = 64  # as the launcher counts them
 UNCHECKED = 1  # a flag of CutegenLaunch: what the launcher would check has been checked here
 _CAPTURE = -2  # cutegen_launch: the module would have to be loaded while a stream is captured
 
@@ -114,6 +116,13 @@ class KernelAttributes:
     binary_version: int
     ptx_version: int
     blocks_per_sm: int
+
+
+def _ordinal(device: int) -> int:
+    """A device that keeps its number on the way through ctypes, which would cut it to 32 bits."""
+    if not 0 <= device < MOST_DEVICES:
+        raise ArgumentError(f"device: must be an ordinal from 0 to {MOST_DEVICES - 1} (got {device})")
+    return device
 
 
 class KernelLibrary:
@@ -160,18 +169,18 @@ class KernelLibrary:
 
     def load(self, device: int) -> None:
         """Load the kernel's module on a device ahead of its first launch."""
-        status = self._load(device)
+        status = self._load(_ordinal(device))
         if status:
             raise self.error(status, device)
 
     def loaded(self, device: int) -> str | None:
         """``cubin`` or ``ptx`` when the module is loaded on the device, else None."""
-        return {1: "cubin", 2: "ptx"}.get(self._loaded(device))
+        return {1: "cubin", 2: "ptx"}.get(self._loaded(_ordinal(device)))
 
     def attributes(self, device: int) -> KernelAttributes:
         """What the driver says about the kernel on a device where it is loaded."""
         raw = CutegenAttributes()
-        status = self._attributes(device, ctypes.byref(raw))
+        status = self._attributes(_ordinal(device), ctypes.byref(raw))
         if status:
             raise self.error(status, device)
         return KernelAttributes(**{name: getattr(raw, name) for name in _ATTRIBUTES})

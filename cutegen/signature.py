@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
+from operator import index
 from typing import TYPE_CHECKING, Any
 
-from cutegen.binding import UNCHECKED, pack_launch
+from cutegen.binding import MOST_DEVICES, UNCHECKED, pack_launch
 from cutegen.config import CopyG2S, GemmConfig
 from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import (
@@ -147,6 +148,10 @@ class Signature:
         for name, value in (("alpha", alpha), ("beta", beta)):
             if not isinstance(value, Real):
                 raise ArgumentError(f"{name}: must be a real number (got {type(value).__qualname__})")
+            try:
+                float(value)
+            except OverflowError:
+                raise ArgumentError(f"{name}: must fit into a double (got an integer beyond it)") from None
         c_address = self._c_address(c, d, beta)
         for matrix, address in ((self.a, a), (self.b, b), (self.d, d)):
             matrix.require_alignment(address)
@@ -339,17 +344,26 @@ def device_ordinal(device: Any) -> int:
     """The driver's number of a device given as an ordinal, ``"cuda:1"`` or a ``torch.device``.
 
     None means the device that is current in torch, or the first one where torch has not been used.
+
+    Raises:
+        ArgumentError: It is no CUDA device, or no driver numbers devices so high.
     """
     torch = sys.modules.get("torch")
+    given = device
     if isinstance(device, str):
         kind, _, number = device.partition(":")
-        if kind != "cuda" or not (number.isdecimal() or device == "cuda"):
-            raise ArgumentError(f"device: must be an ordinal, 'cuda' or 'cuda:N' (got {device!r})")
+        if kind != "cuda" or not ((number.isascii() and number.isdecimal()) or device == "cuda"):
+            raise ArgumentError(f"device: must be an ordinal, 'cuda' or 'cuda:N' (got {given!r})")
         device = int(number) if number else None
-    elif device is not None and not isinstance(device, int):
-        if getattr(device, "type", None) != "cuda":
-            raise ArgumentError(f"device: must be an ordinal or a CUDA device (got {device!r})")
+    elif getattr(device, "type", None) == "cuda":
         device = device.index
+    elif device is not None:
+        try:
+            device = index(device)
+        except TypeError:
+            raise ArgumentError(f"device: must be an ordinal or a CUDA device (got {given!r})") from None
     if device is not None:
+        if isinstance(given, bool) or not 0 <= device < MOST_DEVICES:
+            raise ArgumentError(f"device: must be an ordinal from 0 to {MOST_DEVICES - 1} (got {given!r})")
         return int(device)
     return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0

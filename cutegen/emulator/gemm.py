@@ -139,7 +139,13 @@ class EmulatedKernel:
         del kb
         buffers, where = _buffers(given)
         lds = list(leading or (given[x].leading if x in given else n for x in "ABCD"))
-        parameters = struct.pack("<4q4q4i2d", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta)
+        try:
+            parameters = struct.pack("<4q4q4i2d", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta)
+        except (struct.error, OverflowError, TypeError) as error:
+            raise ArgumentError(
+                f"extents must fit into 32 bits, leading strides into 64, alpha and beta into a double (got "
+                f"(M,N,K) = {(m, n, k)}, leading strides {lds}, alpha = {alpha}, beta = {beta})"
+            ) from error
         tiles = -(-m // self.launch.blk_m) * -(-n // self.launch.blk_n)
         job = Job(
             compiled=self.compiled,

@@ -143,9 +143,11 @@ def _pack(launch: Launch) -> tuple[bytes, tuple[tuple[int, int, int], ...], tupl
                 raise ArgumentError(f"argument {index} must have at most {_SLOT} bytes (got {len(argument)})")
             slots.append(argument.ljust(_SLOT, b"\0"))
         elif isinstance(argument, (bool, int, float)):
-            whole = int(argument)
-            low = struct.pack("<q", whole) if -(1 << 63) <= whole < 1 << 63 else struct.pack("<Q", whole)
-            slots.append(low + struct.pack("<d", float(argument)))
+            inside = -(1 << 63) <= argument < 1 << 64
+            if not inside and not isinstance(argument, float):
+                raise ArgumentError(f"argument {index} must fit into 64 bits (got {argument})")
+            whole = int(argument) if inside else 0  # a float beyond, or none: no integer parameter gets it
+            slots.append(struct.pack("<q" if whole < 1 << 63 else "<Q", whole) + struct.pack("<d", argument))
         else:
             address, nbytes, element = _memory(argument, index)
             writable = launch.outputs is None or index in launch.outputs

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutegen.binding import CutegenAttributes, CutegenLaunch, CutegenParams, KernelLibrary, pack_launch
-from cutegen.errors import LaunchError
+from cutegen.errors import ArgumentError, LaunchError
 from cutegen.launcher import render_launcher
 from cutegen.toolchain.host import find_host_compiler
 from tests.support.build_fakes import kernel
@@ -108,6 +108,14 @@ def test_load_and_what_is_loaded(path, recorder):
     library.load(3)
     assert recorder.recorder_device() == 3
     assert [library.loaded(i) for i in range(3)] == [None, "cubin", "ptx"]
+
+
+@pytest.mark.parametrize("device", [-1, 64, 2**32 + 1, 2**40])
+def test_devices_are_not_cut_to_32_bits(path, device):
+    library = KernelLibrary(path)
+    for function in (library.load, library.loaded, library.attributes):
+        with pytest.raises(ArgumentError, match=rf"from 0 to 63 \(got {device}\)"):
+            function(device)
 
 
 def test_attributes_by_name(path):

@@ -51,3 +51,7 @@ def test_what_is_no_config_is_said_to_be_none() -> None:
     config = cutegen.loads("{arch: sm_80, a: {dtype: f16}, b: {dtype: f16}}")
     with pytest.raises(cutegen.ConfigError, match="style must be one of resolved, idiomatic"):
         cutegen.render(cutegen.plan(config), style="pretty")  # type: ignore[arg-type]
+
+
+def test_only_the_interface_is_listed() -> None:
+    assert dir(cutegen) == cutegen.__all__ == sorted(set(cutegen.__all__))

@@ -558,6 +558,21 @@ class TestDevices:
         with pytest.raises(ArgumentError, match="device: must be"):
             kernel.load(device)
 
+    @pytest.mark.parametrize(
+        "device", [-1, 64, 2**32, 2**40, "cuda:64", "cuda:4294967296", True, 0.0, "cuda:²"]
+    )
+    def test_a_device_that_ctypes_would_cut_to_32_bits(self, make, device):
+        kernel, library = make("f16")
+        for function in (kernel.load, kernel.loaded, kernel.attributes):
+            with pytest.raises(ArgumentError, match=rf"^device: must be an ordinal.* \(got {device!r}\)$"):
+                function(device)
+        assert library.modules == []
+
+    def test_an_ordinal_of_numpy(self, make):
+        kernel, library = make("f16")
+        kernel.load(np.int64(3))
+        assert library.modules == [3]
+
     def test_the_cpu_seam(self, make):
         kernel, library = make("f32", device_type="cpu")
         a, b = tensor((8, 16), "float32", "cpu"), tensor((4, 16), "float32", "cpu")
@@ -565,6 +580,14 @@ class TestDevices:
         assert library.launches[0].device == 0
         with pytest.raises(ArgumentError, match="a: must be on a cpu device"):
             kernel(tensor((8, 16), "float32"), b)
+
+
+@pytest.mark.parametrize("scalars", [{"alpha": 10**400}, {"beta": -(10**400)}])
+def test_scalars_beyond_a_double(make, scalars):
+    kernel, library = make("f16")
+    with pytest.raises(ArgumentError, match="must fit into a double"):
+        kernel(tensor((16, 64)), tensor((32, 64)).t(), tensor((16, 32)), **scalars)
+    assert library.launches == []
 
 
 def test_without_torch_the_message_says_how_to_get_it(monkeypatch):
