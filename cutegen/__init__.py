@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cutegen.version import __version__
 
 if TYPE_CHECKING:
+    from cutegen.building import build, build_many
     from cutegen.config import GemmConfig
     from cutegen.errors import (
         ArgumentError,
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
         ConfigError,
         CutegenError,
         LaunchError,
+        SanitizerError,
         ToolchainError,
         Violation,
     )
-    from cutegen.kernel import Kernel, build, build_many
+    from cutegen.kernel import Kernel
     from cutegen.loader import load, loads
     from cutegen.plan import plan
     from cutegen.render import render
@@ -43,6 +45,7 @@ __all__ = [
     "GemmConfig",
     "Kernel",
     "LaunchError",
+    "SanitizerError",
     "ToolchainError",
     "Violation",
     "__version__",
@@ -61,8 +64,8 @@ _HOME = {
     **dict.fromkeys(_ERRORS, "errors"),
     "GemmConfig": "config",
     "Kernel": "kernel",
-    "build": "kernel",
-    "build_many": "kernel",
+    "build": "building",
+    "build_many": "building",
     "check": "rules",
     "load": "loader",
     "loads": "loader",

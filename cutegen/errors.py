@@ -18,6 +18,7 @@ __all__ = [
     "ConfigError",
     "CutegenError",
     "LaunchError",
+    "SanitizerError",
     "ToolchainError",
     "Violation",
 ]
@@ -63,6 +64,26 @@ class CheckFailedError(CutegenError):
     """A result or a budget is not what was asked for."""
 
     exit_code = 1
+
+
+class SanitizerError(CheckFailedError):
+    """The emulator's sanitizer found faults in a kernel.
+
+    Args:
+        message: The findings in words.
+        report: The ``EmulatorReport`` of the run.
+    """
+
+    def __init__(self, message: str, report: Any) -> None:
+        super().__init__(message)
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.report))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error with its findings as a JSON-ready dictionary."""
+        return {**super().to_dict(), "findings": self.report.to_dict()["findings"]}
 
 
 class ConfigError(CutegenError):

@@ -1,22 +1,18 @@
-"""A built kernel as a Python callable, and the way from a config to one."""
+"""A built kernel as a Python callable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutegen.binding import KernelAttributes, KernelLibrary
-from cutegen.build import Artifact, Progress, Resources, compile_kernel, compile_many
-from cutegen.cache import Cache
+from cutegen.build import Artifact, Resources
 from cutegen.config import GemmConfig
-from cutegen.device import build_target
-from cutegen.errors import CutegenError, ToolchainError
-from cutegen.loader import dump, load, validate
+from cutegen.emulated import EmulatedArtifact, EmulatedLibrary
+from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import BOrder
-from cutegen.plan import KernelPlan, plan
 from cutegen.prepared import PreparedLaunch
-from cutegen.render import Style, render
 from cutegen.signature import (
     Backend,
     Guard,
@@ -26,15 +22,14 @@ from cutegen.signature import (
     device_ordinal,
     narrowed,
 )
-from cutegen.toolchain import Toolchain
-from cutegen.yamlread import Document
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["ConfigLike", "Kernel", "build", "build_many", "try_build_many"]
+    from cutegen.emulator import EmulatorReport
 
-ConfigLike = GemmConfig | Mapping[str, Any] | str | Path
+__all__ = ["Kernel"]
+
 Rebuild = Callable[[GemmConfig], "Kernel"]
 Hot = tuple[Guard, Signature, Callable[[int], int], BOrder | None]
 
@@ -45,6 +40,9 @@ class Kernel:
     Calling it enqueues one launch on the current stream of the tensors' device and returns D. It neither
     synchronises nor allocates anything but D (if ``out`` is not given), so a CUDA graph can capture it after
     :meth:`load`. The result carries no gradient. Any number of threads may call one kernel.
+
+    **On the CPU** (``build(config, device="cpu")``) it takes numpy arrays or torch CPU tensors, and a call
+    runs the emulator to its end. numpy arrays of bf16 and fp8 are arrays of the bits, or of ``ml_dtypes``.
 
     **B.** ``kernel(a, b)`` is ``torch.mm(a, b)``: ``b`` is (K,N), and whatever ``torch.mm`` accepts means
     the same here. The weight W (N,K) of a linear layer is passed as ``W.t()``, which copies nothing. A
@@ -60,20 +58,22 @@ class Kernel:
         config: The resolved config.
         artifact: What the build left on disk.
         backend: Where the kernel runs; left out: CUDA.
+        library: What launches it; left out: the shared library of the artifact.
         rebuild: How to build another config in the same way, for :meth:`variant_for`.
     """
 
     def __init__(
         self,
         config: GemmConfig,
-        artifact: Artifact,
+        artifact: Artifact | EmulatedArtifact,
         *,
         backend: Backend | None = None,
+        library: EmulatedLibrary | None = None,
         rebuild: Rebuild | None = None,
     ) -> None:
         self.config = config
         self.artifact = artifact
-        self.library = KernelLibrary(artifact.so)
+        self.library = KernelLibrary(artifact.so) if library is None else library
         self._launch = self.library.launch
         self._backend = backend
         self._rebuild = rebuild
@@ -111,6 +111,7 @@ class Kernel:
         Raises:
             ArgumentError: An argument does not fit this kernel; nothing was launched.
             LaunchError: The driver refused.
+            SanitizerError: The emulator found faults; D is written nevertheless.
         """
         hot = None if c is not None else self._hot if out is not None else self._hot_new
         if hot is not None:  # the warm path: every nanosecond counts
@@ -134,8 +135,11 @@ class Kernel:
     def _call(self, a: Any, b: Any, c: Any, out: Any, alpha: Any, beta: Any, b_is: BOrder | None) -> Any:
         """A call that is not like the latest one."""
         table = self._table()
+        adopt = table.backend.adopt
+        if adopt is not None:
+            a, b, c, out = map(adopt, (a, b, c, out))
         guard, signature = table.find(a, b, c, out, b_is)
-        if c is None and not signature.empty:
+        if c is None and not signature.empty and adopt is None:
             hot = (guard, signature, table.backend.current_stream, b_is)
             if out is None:
                 self._hot_new = hot
@@ -148,7 +152,49 @@ class Kernel:
             status = self._launch(packed)
             if status:
                 raise self.library.error(status, signature.device)
-        return out
+        return out if adopt is None else out.owner
+
+    def emulate(
+        self,
+        a: Any,
+        b: Any,
+        c: Any = None,
+        out: Any = None,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        *,
+        b_is: BOrder | None = None,
+        **options: Any,
+    ) -> EmulatorReport:
+        """One call of a kernel for the CPU; returns what the emulator found, and raises on no finding.
+
+        Args:
+            a: As for a call; likewise b, c, alpha, beta and b_is.
+            b: See a.
+            c: See a.
+            out: Where D goes, (M,N); left out: D is thrown away.
+            alpha: See a.
+            beta: See a.
+            b_is: See a.
+            options: ``sanitize`` (bool), ``processes``, ``seed`` (order of threads; 0: as they are numbered),
+                ``timeout`` (seconds) and ``progress`` (called with the CTAs that are done and all of them).
+
+        Raises:
+            ArgumentError: An argument does not fit, or the kernel is for a GPU.
+            LaunchError: The emulator could not carry the run out.
+        """
+        table = self._table()
+        if table.backend.adopt is None or not isinstance(self.library, EmulatedLibrary):
+            raise ArgumentError("this kernel is for a GPU; build it with device='cpu' to emulate it")
+        a, b, c, out = map(table.backend.adopt, (a, b, c, out))
+        signature = table.find(a, b, c, out, b_is)[1]
+        out = signature.new_output() if out is None else out
+        return self.library.run(table.addressed(signature, a, b, c, out, alpha, beta), **options)
+
+    @property
+    def last_report(self) -> EmulatorReport | None:
+        """What the emulator found in the latest call; None before the first, and for a GPU."""
+        return self.library.report if isinstance(self.library, EmulatedLibrary) else None
 
     def plan(
         self,
@@ -167,6 +213,7 @@ class Kernel:
         it is not given.
         """
         table = self._table()
+        a, b, c, out = map(table.backend.adopt or _as_is, (a, b, c, out))
         signature = table.find(a, b, c, out, b_is)[1]
         d = signature.new_output() if out is None else out
         return PreparedLaunch(self.library, table, signature, (a, b, c, d), alpha, beta)
@@ -189,7 +236,9 @@ class Kernel:
             ArgumentError: An argument does not fit for another reason than alignment.
             ConfigError: No kernel of this config can be built with alignments so narrow.
         """
-        signature = self._table().find(a, b, c, out, b_is)[1]
+        table = self._table()
+        a, b, c, out = map(table.backend.adopt or _as_is, (a, b, c, out))
+        signature = table.find(a, b, c, out, b_is)[1]
         config = narrowed(self.config, signature, a, b, c, out)
         variant = self._variants.get(config)
         if variant is None:
@@ -262,158 +311,5 @@ class Kernel:
         return f"<Kernel {self.name} for {self.artifact.target}>"
 
 
-def build(
-    config: ConfigLike,
-    *,
-    target: str | None = None,
-    style: Style = "resolved",
-    toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
-) -> Kernel:
-    """Check, render and compile a config, or take its kernel from the cache.
-
-    Args:
-        config: A config, the path of a YAML file, or the same fields as a dictionary.
-        target: The GPU that the binary is for, for example ``sm_90``, or ``native``, which needs one here.
-            Left out: the GPU of this machine if the config's arch runs on it, else the arch itself.
-        style: ``resolved`` compiles quickest; ``idiomatic`` reads as CuTe users write it.
-        toolchain: Compilers and headers; found anew when left out.
-        cache: The cache; the one of the settings when left out.
-
-    Raises:
-        ConfigError: The config breaks a rule.
-        ToolchainError: A compiler or headers are missing.
-        CompileError: A compiler stopped with an error.
-    """
-    planned = plan(_config(config))
-    artifact = compile_kernel(
-        render(planned, style=style),
-        target=build_target(planned.config.arch, target),
-        toolchain=toolchain,
-        cache=cache,
-        evidence=_Evidence(planned.config),
-    )
-    return _kernel(planned, artifact, style, toolchain, cache)
-
-
-def build_many(
-    configs: Sequence[ConfigLike],
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    *,
-    target: str | None = None,
-    style: Style = "resolved",
-    toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
-) -> list[Kernel]:
-    """Build kernels side by side.
-
-    Args:
-        configs: As for :func:`build`; equal ones are compiled once.
-        jobs: Compilers at a time; by default the setting, or the cores as far as free memory allows.
-        progress: Called with the number of finished kernels, the number of all, and what finished.
-        target: As for :func:`build`; likewise style, toolchain and cache.
-        style: See target.
-        toolchain: See target.
-        cache: See target.
-
-    Raises:
-        CutegenError: The first error in the order of ``configs``, once all others are built.
-    """
-    kernels = []
-    for kernel in try_build_many(
-        configs, jobs, progress, target=target, style=style, toolchain=toolchain, cache=cache
-    ):
-        if isinstance(kernel, CutegenError):
-            raise kernel
-        kernels.append(kernel)
-    return kernels
-
-
-def try_build_many(
-    configs: Sequence[ConfigLike],
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    *,
-    target: str | None = None,
-    style: Style = "resolved",
-    toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
-) -> list[Kernel | CutegenError]:
-    """As :func:`build_many`, but the result has each error in its kernel's place."""
-    outcomes: list[Kernel | CutegenError | None] = [None] * len(configs)
-    groups: dict[str, list[tuple[int, KernelPlan]]] = {}
-    for index, config in enumerate(configs):
-        try:
-            planned = plan(_config(config))
-            groups.setdefault(build_target(planned.config.arch, target), []).append((index, planned))
-        except CutegenError as error:
-            outcomes[index] = error
-    done = len(configs) - sum(map(len, groups.values()))
-    for real, group in groups.items():
-        artifacts = compile_many(
-            [render(planned, style=style) for _, planned in group],
-            target=real,
-            jobs=jobs,
-            progress=_shifted(progress, done, len(configs)),
-            toolchain=toolchain,
-            cache=cache,
-            evidence=[_Evidence(planned.config) for _, planned in group],
-        )
-        for (index, planned), artifact in zip(group, artifacts, strict=True):
-            outcomes[index] = (
-                artifact
-                if isinstance(artifact, CutegenError)
-                else _kernel(planned, artifact, style, toolchain, cache)
-            )
-        done += len(group)
-    return [outcome for outcome in outcomes if outcome is not None]
-
-
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
-    """A progress callback for one group among several."""
-    return progress and (lambda finished, _, outcome: progress(done + finished, total, outcome))
-
-
-def _kernel(
-    planned: KernelPlan,
-    artifact: Artifact,
-    style: Style,
-    toolchain: Toolchain | None,
-    cache: Cache | None,
-) -> Kernel:
-    def rebuild(other: GemmConfig) -> Kernel:
-        return build(other, target=artifact.target, style=style, toolchain=toolchain, cache=cache)
-
-    return Kernel(planned.config, artifact, rebuild=rebuild)
-
-
-class _Evidence(Mapping[str, str]):
-    """The resolved config as a file, written out only when a kernel is really built."""
-
-    def __init__(self, config: GemmConfig) -> None:
-        self._files = {"config.yaml": config}
-
-    def __getitem__(self, name: str) -> str:
-        return dump(self._files[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-
-def _config(config: ConfigLike) -> GemmConfig:
-    if isinstance(config, GemmConfig):
-        return config
-    if isinstance(config, Mapping):
-        return validate(Document(name="<dict>", data=_plain(config))).config
-    return load(config)
-
-
-def _plain(value: Any) -> Any:
-    """Mappings as dictionaries and sequences as tuples, as the YAML reader gives them."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+def _as_is(argument: Any) -> Any:
+    return argument

@@ -21,6 +21,7 @@ __all__ = [
     "check_extents",
     "orient_b",
     "overlap",
+    "require_matrix",
     "wanted_operands",
 ]
 
@@ -198,6 +199,15 @@ class Matrix:
             f"{self.wanted.name}: address, pitch and run length must be multiples of {want} bytes, as "
             f"{self.wanted.field}.align of this kernel is {want} (got {got}: {', '.join(facts)}); "
             f"kernel.variant_for(a, b, c, out) gives a kernel for such tensors"
+        )
+
+
+def require_matrix(wanted: Wanted, shape: Sequence[int]) -> None:
+    """Raise unless an argument of this shape has two dimensions."""
+    if len(shape) != 2:
+        raise ArgumentError(
+            f"{wanted.name}: must have 2 dimensions, ({','.join(wanted.modes)}) "
+            f"(got {len(shape)}, shape {tuple(shape)})"
         )
 
 

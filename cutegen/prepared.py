@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from cutegen.binding import KernelLibrary
+    from cutegen.emulated import EmulatedLibrary
     from cutegen.signature import Signature, SignatureTable
 
 __all__ = ["PreparedLaunch"]
@@ -30,6 +31,7 @@ class PreparedLaunch:
         "_device",
         "_launch",
         "_library",
+        "_operands",
         "_packed",
         "_signature",
         "_stream",
@@ -44,14 +46,16 @@ class PreparedLaunch:
 
     def __init__(
         self,
-        library: KernelLibrary,
+        library: KernelLibrary | EmulatedLibrary,
         table: SignatureTable,
         signature: Signature,
-        tensors: tuple[Tensor, Tensor, Tensor | None, Tensor],
+        tensors: tuple[Any, Any, Any, Any],
         alpha: float,
         beta: float,
     ) -> None:
-        self.a, self.b, self.c, self.out = tensors
+        self._operands = tensors
+        owned = tensors if table.backend.adopt is None else [t and t.owner for t in tensors]
+        self.a, self.b, self.c, self.out = owned
         self.alpha, self.beta = alpha, beta
         self._library, self._table, self._signature = library, table, signature
         self._launch = library.launch if not signature.empty else _nothing
@@ -73,9 +77,7 @@ class PreparedLaunch:
         return self.out
 
     def _pack(self) -> bytes:
-        packed = self._table.addressed(
-            self._signature, self.a, self.b, self.c, self.out, self.alpha, self.beta
-        )
+        packed = self._table.addressed(self._signature, *self._operands, self.alpha, self.beta)
         self._packed[self._stream(self._device)] = packed
         return packed
 

@@ -25,6 +25,7 @@ from cutegen.operand_check import (
     check_extents,
     orient_b,
     overlap,
+    require_matrix,
     wanted_operands,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "make_guard",
     "metadata",
     "narrowed",
+    "read_tensor",
 ]
 
 Guard = Callable[..., bool]
@@ -57,10 +59,13 @@ class Backend:
     Attributes:
         device_type: The ``torch.device`` type of tensors that it takes.
         current_stream: Device ordinal to the handle of the stream that work must be enqueued on.
+        adopt: Makes of an argument what has the metadata of a tensor, and ``owner``, the argument itself;
+            left out: arguments are torch tensors already.
     """
 
     device_type: str
     current_stream: Callable[[int], int]
+    adopt: Callable[[Any], Any] | None = None
 
 
 def _torch() -> Any:
@@ -105,6 +110,11 @@ def make_guard(*tensors: Any) -> Guard:
             return check
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, SystemError):
         pass  # a private interface of another torch: the comparison below says the same
+    return _compared(*tensors)
+
+
+def _compared(*tensors: Any) -> Guard:
+    """The guard that asks nothing of torch."""
     known = [metadata(t) for t in tensors]
 
     def compare(*others: Any) -> bool:
@@ -207,7 +217,7 @@ class SignatureTable:
         self.wanted = wanted_operands(config)
         self.backend = backend
         self._tile = config.tile or (1, 1, 1)
-        self._torch = _torch()
+        self._guard = make_guard if backend.adopt is None else _compared
         #: Found by a call's shapes alone, and to be confirmed by the guard.
         self._by_shape: dict[tuple[Any, ...], Found] = {}
         self._known: dict[tuple[Any, ...], Signature] = {}
@@ -239,7 +249,7 @@ class SignatureTable:
                 self._known.clear()
                 self._by_shape.clear()
             self._known[key] = signature
-        self._by_shape[shapes] = found = (make_guard(*tensors), signature)
+        self._by_shape[shapes] = found = (self._guard(*tensors), signature)
         return found
 
     def addressed(
@@ -276,7 +286,7 @@ class SignatureTable:
             c=None if c is None else self._mn(wanted["c"], c, a, (m, n)),
             d=self._mn(wanted["d"], out, a, (m, n)),
             device=a.device.index or 0,
-            new=self._allocator((m, n), a.device),
+            new=self._allocator((m, n), a),
         )
 
     def _mn(self, wanted: Wanted, tensor: Any, a: Any, need: tuple[int, int]) -> Matrix:
@@ -289,7 +299,10 @@ class SignatureTable:
 
     def _metadata(self, wanted: Wanted, tensor: Any, a: Any) -> tuple[tuple[int, int], tuple[int, int]]:
         """Shape and strides of a tensor after checking its type, device, dtype and rank."""
-        torch, name, kind = self._torch, wanted.name, self.backend.device_type
+        if self.backend.adopt is not None:
+            read: tuple[tuple[int, int], tuple[int, int]] = tensor.read(wanted, a)
+            return read
+        torch, name, kind = _torch(), wanted.name, self.backend.device_type
         if not isinstance(tensor, torch.Tensor):
             got = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
             raise ArgumentError(f"{name}: must be a torch tensor on a {kind} device (got {got})")
@@ -297,24 +310,30 @@ class SignatureTable:
             raise ArgumentError(f"{name}: must be on a {kind} device (got a tensor on {tensor.device})")
         if a is not None and tensor.device != a.device:
             raise ArgumentError(f"{name}: must be on {a.device}, as a is (got {tensor.device})")
-        if tensor.layout is not torch.strided or tensor.is_neg():
-            what = "a lazily negated view" if tensor.layout is torch.strided else str(tensor.layout)
-            raise ArgumentError(f"{name}: must be a plain strided tensor (got {what})")
-        need = getattr(torch, wanted.dtype.torch, None)
-        if tensor.dtype is not need:
-            raise ArgumentError(f"{name}: dtype must be {need or wanted.dtype.torch} (got {tensor.dtype})")
-        if tensor.dim() != 2:
-            raise ArgumentError(
-                f"{name}: must have 2 dimensions, ({','.join(wanted.modes)}) "
-                f"(got {tensor.dim()}, shape {tuple(tensor.shape)})"
-            )
-        (rows, columns), (row_stride, column_stride) = tensor.shape, tensor.stride()
-        return (rows, columns), (row_stride, column_stride)
+        return read_tensor(torch, wanted, tensor)
 
-    def _allocator(self, shape: tuple[int, int], device: Any) -> Callable[[], Tensor]:
+    def _allocator(self, shape: tuple[int, int], a: Any) -> Callable[[], Any]:
         d = self.wanted["d"]
-        kind = getattr(self._torch, d.dtype.torch)
-        return partial(self._torch.empty_strided, shape, _packed(shape, d.major), dtype=kind, device=device)
+        strides = _packed(shape, d.major)
+        if self.backend.adopt is not None:
+            return partial(a.like, d, shape, strides)
+        torch = _torch()
+        kind = getattr(torch, d.dtype.torch)
+        return partial(torch.empty_strided, shape, strides, dtype=kind, device=a.device)
+
+
+def read_tensor(torch: Any, wanted: Wanted, tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Shape and strides of a torch tensor on the right device, after checking its layout, dtype and rank."""
+    name = wanted.name
+    if tensor.layout is not torch.strided or tensor.is_neg():
+        what = "a lazily negated view" if tensor.layout is torch.strided else str(tensor.layout)
+        raise ArgumentError(f"{name}: must be a plain strided tensor (got {what})")
+    need = getattr(torch, wanted.dtype.torch, None)
+    if tensor.dtype is not need:
+        raise ArgumentError(f"{name}: dtype must be {need or wanted.dtype.torch} (got {tensor.dtype})")
+    require_matrix(wanted, tensor.shape)
+    (rows, columns), (row_stride, column_stride) = tensor.shape, tensor.stride()
+    return (rows, columns), (row_stride, column_stride)
 
 
 def _packed(shape: tuple[int, int], major: int) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def command(
     with NaN before. With an alpha or beta that makes results inexact, they must agree within a tolerance that
     follows from the number formats.
     """
-    from cutegen.kernel import build
+    from cutegen.building import build
     from cutegen.reference import check, exact_inputs
     from cutegen.toolchain import find_toolchain
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
+from cutegen.building import build_many
 from cutegen.cache import open_cache
-from cutegen.kernel import build_many
 from tests.support.gpu import all_cases, fits, gemm_config, run_exact
 
 SHAPES = [

@@ -9,10 +9,11 @@ from random import Random
 from typing import Any
 
 import cutegen
+from cutegen.building import try_build_many
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import CutegenError
-from cutegen.kernel import Kernel, try_build_many
+from cutegen.kernel import Kernel
 from cutegen.loader import dump
 from cutegen.reference import Report, check, exact_inputs
 

@@ -96,7 +96,7 @@ def host_kernel(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     monkeypatch.setattr("cutegen.device.gpus", lambda: (SimpleNamespace(name="H200", cc=90),))
     monkeypatch.setattr("cutegen.toolchain.find_toolchain", lambda nvcc=None: "toolchain")
-    monkeypatch.setattr(importlib.import_module("cutegen.kernel"), "build", build)
+    monkeypatch.setattr(importlib.import_module("cutegen.building"), "build", build)
     monkeypatch.setattr("cutegen.cli.run._DEVICE", "cpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)

@@ -26,7 +26,7 @@ def test_an_unknown_name():
     [
         "",
         "import cutegen.build, cutegen.plan, cutegen.render, cutegen.resolve",
-        "from cutegen.kernel import build",
+        "from cutegen.building import build",
         "import cutegen; cutegen.build; import cutegen.build",
         "from cutegen.build import compile_kernel",
     ],

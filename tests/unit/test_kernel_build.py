@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 import cutegen
-from cutegen import kernel as module
+from cutegen import building as module
+from cutegen.building import build, build_many, try_build_many
 from cutegen.dtypes import dtype
 from cutegen.errors import CompileError, ConfigError
-from cutegen.kernel import Kernel, build, build_many, try_build_many
+from cutegen.kernel import Kernel
 from tests.support import fake_torch
 from tests.support.fake_kernel import make_kernel
 
@@ -35,7 +36,8 @@ class Compiler:
         self.fail = set()
         monkeypatch.setattr(module, "compile_kernel", self.compile_kernel)
         monkeypatch.setattr(module, "compile_many", self.compile_many)
-        monkeypatch.setattr(module, "KernelLibrary", lambda path: SimpleNamespace(launch=None, path=path))
+        library = lambda path: SimpleNamespace(launch=None, path=path)  # noqa: E731
+        monkeypatch.setattr("cutegen.kernel.KernelLibrary", library)
         monkeypatch.setattr("cutegen.device.native_target", lambda level: level)
 
     def artifact(self, rendered, target):

@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "resolve rules resources operands plan naming",
         "render idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
-        "kernel device binding prepared signature operand_check",
+        "kernel building emulated given host_arrays device binding prepared signature operand_check",
         "bench tune matrix report",
         "cli __init__ __main__",
     )
