@@ -60,6 +60,7 @@ class Artifact:
         target: What the cubin is for, for example ``sm_90``.
         resources: Registers, spills, shared memory.
         cached: Whether it was found rather than built.
+        seconds: How long the compilers took when it was built, in seconds.
     """
 
     key: str
@@ -75,6 +76,7 @@ class Artifact:
     target: str
     resources: Resources
     cached: bool
+    seconds: float
 
     def to_dict(self) -> dict[str, Any]:
         """The artifact as a JSON-ready dictionary."""
@@ -252,6 +254,7 @@ def _artifact(entry: Entry, tools: Toolchain, *, cached: bool) -> Artifact:
         target=meta["target"],
         resources=Resources(**meta["resources"]),
         cached=cached,
+        seconds=float(meta.get("seconds", 0.0)),
     )
 
 
@@ -275,11 +278,12 @@ class _Job:
         self.evidence = evidence
         self.children = children
         self.log = ""
+        self.seconds = 0.0
 
     def fill(self, directory: Path, final: Path) -> Filled:
         """Build into ``directory``, which will be published as ``final``."""
         name = self.rendered.name
-        self.log = ""
+        self.log, self.seconds = "", 0.0
         self._write(directory / f"{name}.cu", self.rendered.text)
         resources = self._compile_device(directory, final)
         self._compile_launcher(directory, final)
@@ -298,6 +302,7 @@ class _Job:
                 "launch": asdict(self.rendered.launch),
                 "resources": resources.to_dict(),
                 "toolchain": self.tools.describe(),
+                "seconds": round(self.seconds, 3),
             },
         )
 
@@ -343,6 +348,7 @@ class _Job:
         done = run(command, cwd=cwd, env=settings.child_environment(tmp), children=self.children)
         self.log += f"$ {shlex.join(command)}\n{done.output}"
         self.log += f"# {done.describe_end()}, {done.seconds:.2f} s\n"
+        self.seconds += done.seconds
         return done
 
     def _failure(

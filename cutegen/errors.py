@@ -17,9 +17,11 @@ __all__ = [
     "CompileError",
     "ConfigError",
     "CutegenError",
+    "CutegenWarning",
     "LaunchError",
     "SanitizerError",
     "ToolchainError",
+    "UnwritableCacheError",
     "Violation",
 ]
 
@@ -58,6 +60,10 @@ class CutegenError(Exception):
     def to_dict(self) -> dict[str, Any]:
         """The error as a JSON-ready dictionary."""
         return {"error": type(self).__name__, "message": str(self)}
+
+
+class CutegenWarning(UserWarning):
+    """Base of all warnings that cutegen gives; the command line prints each as one plain line."""
 
 
 class CheckFailedError(CutegenError):
@@ -121,6 +127,10 @@ class CacheError(CutegenError):
     """The kernel cache cannot be used as asked."""
 
     exit_code = 3
+
+
+class UnwritableCacheError(CacheError):
+    """A kernel must be built, and the cache cannot hold it."""
 
 
 class CompileError(CutegenError):

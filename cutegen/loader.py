@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pydantic
 
@@ -26,6 +26,7 @@ __all__ = [
     "load",
     "load_document",
     "loads",
+    "read_bounded",
     "read_text",
     "to_data",
     "validate",
@@ -104,9 +105,8 @@ def read_text(path: str | Path) -> str:
     """
     file = Path(path)
     try:
-        if file.is_file() and file.stat().st_size > _MAX_BYTES:
-            raise ConfigError(f"{path}: must be smaller than {_MAX_BYTES} bytes to be a config")
-        raw = file.read_bytes()
+        with file.open("rb") as stream:
+            raw = read_bounded(stream, str(path))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file{_similar_file(file)}") from None
     except IsADirectoryError:
@@ -117,6 +117,25 @@ def read_text(path: str | Path) -> str:
     return decode(raw, str(path))
 
 
+def read_bounded(stream: BinaryIO, name: str) -> bytes:
+    """Everything that a stream holds, which may be a pipe or a device without an end.
+
+    Args:
+        stream: What to read from.
+        name: What to call it in a message.
+
+    Raises:
+        ConfigError: It holds more than any config does; no more than that is read.
+        OSError: It cannot be read.
+    """
+    raw = stream.read(_MAX_BYTES + 1) or b""
+    if len(raw) > _MAX_BYTES:
+        raise ConfigError(
+            f"{name}: must be at most {_MAX_BYTES >> 20} MiB to be a config (got more); name a YAML file"
+        )
+    return raw
+
+
 def decode(raw: bytes, name: str) -> str:
     """The text of a config: UTF-8, or UTF-16 with a byte-order mark.
 
@@ -124,6 +143,8 @@ def decode(raw: bytes, name: str) -> str:
         ConfigError: It is no text.
     """
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    if encoding != "utf-16" and b"\0" in raw:
+        raise ConfigError(f"{name}: must be text (got a binary file); name a YAML file")
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as exc:

@@ -19,7 +19,7 @@ from cutegen import settings
 from cutegen.cache.entry import Entry, make_key, seal
 from cutegen.cache.maintain import prune
 from cutegen.cache.store import Store
-from cutegen.errors import CacheError, CompileError
+from cutegen.errors import CacheError, CompileError, CutegenWarning, UnwritableCacheError
 
 __all__ = ["BuildFailure", "Cache", "CacheWarning", "Filled", "open_cache"]
 
@@ -39,7 +39,7 @@ _PRUNE_IDLE = 3600.0
 _HOW = "set CUTEGEN_CACHE_DIR or TMPDIR to a directory with free space"
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(CutegenWarning):
     """The cache cannot be used as asked; the build went on without it."""
 
 
@@ -70,12 +70,17 @@ class Cache:
         root: Directory of the store.
         size_limit: Bytes over which the least recently used entries are dropped after a build; 0: never.
         lock_timeout: Seconds to wait for another builder of the same key.
+        stand_in: Whether a store that cannot be written is replaced by a private temporary one, which goes
+            when the process ends; otherwise a build there is an error.
     """
 
-    def __init__(self, root: Path, *, size_limit: int = 0, lock_timeout: float = 300.0) -> None:
+    def __init__(
+        self, root: Path, *, size_limit: int = 0, lock_timeout: float = 300.0, stand_in: bool = True
+    ) -> None:
         self.store = Store(root)
         self.size_limit = size_limit
         self.lock_timeout = lock_timeout
+        self.stand_in = stand_in
 
     def lookup(self, key: str) -> Entry | None:
         """The verified entry of ``key``, or None; damaged entries are moved aside."""
@@ -104,6 +109,7 @@ class Cache:
 
         Raises:
             CompileError: If the compiler failed. Nothing of that is remembered as an entry.
+            UnwritableCacheError: If the store cannot be written and nothing may stand in for it.
             CacheError: If neither the store nor a temporary directory can be written.
         """
         key = make_key(parts)
@@ -115,6 +121,11 @@ class Cache:
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
+            if not self.stand_in:
+                raise UnwritableCacheError(
+                    f"the kernel cache {self.store.root} cannot be written ({_reason(error)}); set "
+                    "CUTEGEN_CACHE_DIR to a directory that can be written and has space"
+                ) from error
             overlay = _overlay(self.store.root, error)
         try:
             return self._build(overlay, key, parts, fill, stopped)
@@ -153,12 +164,13 @@ class Cache:
         return entry, True
 
 
-def open_cache(root: Path | None = None) -> Cache:
-    """The cache in ``root``, or where the settings say; nothing is created yet."""
+def open_cache(root: Path | None = None, *, stand_in: bool = True) -> Cache:
+    """The cache in ``root``, or where the settings say; nothing is created yet. See :class:`Cache`."""
     return Cache(
         settings.cache_dir() if root is None else Path(root),
         size_limit=settings.cache_size(),
         lock_timeout=settings.lock_timeout(),
+        stand_in=stand_in,
     )
 
 

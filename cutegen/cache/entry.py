@@ -179,7 +179,7 @@ def _parse(raw: bytes, directory: Path) -> dict[str, Any]:
         if hashlib.sha256(canonical_json(body)).hexdigest() != stated:
             raise ValueError("the seal does not match")
         _check_types(body)
-    except ValueError as error:  # covers bad UTF-8 and bad JSON
+    except (ValueError, RecursionError) as error:  # covers bad UTF-8 and bad JSON
         raise DamagedEntryError(f"{directory / MANIFEST} is damaged: {error}") from None
     return body
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from cutegen.cli.common import (
     target_option,
 )
 from cutegen.cli.console import bold, bytes_text, dim, progress_bar, table
-from cutegen.errors import CacheError, CutegenError
+from cutegen.errors import CacheError, CutegenError, UnwritableCacheError
 
 if TYPE_CHECKING:
     from cutegen.build import Artifact
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
     from cutegen.render import RenderedKernel, Style
 
 __all__ = ["command"]
+
+#: What a build leaves, by the name of the artifact's field, with the word for it.
+_FILES = {
+    "source": "source",
+    "so": "library",
+    "header": "header",
+    "cubin": "cubin",
+    "ptx": "ptx",
+    "log": "log",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +78,10 @@ def command(
     nvcc: str | None,
     as_json: bool,
 ) -> int:
-    """Compile kernels and print where source, library and header are. No GPU is needed."""
+    """Compile kernels and print where source, library and header are. No GPU is needed.
+
+    Without -o the files stay in the cache; see 'cutegen cache'.
+    """
     jobs_todo: list[_Job] = []
     outcomes = [attempt(path, lambda o: jobs_todo.append(_prepare(o, style))) for path in configs]
     if jobs_todo:
@@ -95,55 +109,56 @@ def _compile(
     from cutegen.cli.compiling import compile_all
     from cutegen.toolchain import find_toolchain
 
-    toolchain = find_toolchain(nvcc)
-    started = time.perf_counter()
-    with progress_bar(len(todo), "building") as bar:
-        results = compile_all(
-            [job.rendered for job in todo],
-            target=target,
-            toolchain=toolchain,
-            jobs=jobs,
-            force=force,
-            evidence=[{"config.yaml": job.resolved} for job in todo],
-            progress=bar.update,
-        )
-    seconds = time.perf_counter() - started
+    results: Sequence[Artifact | CutegenError]
+    try:
+        toolchain = find_toolchain(nvcc)
+        with progress_bar(len(todo), "building") as bar:
+            results = compile_all(
+                [job.rendered for job in todo],
+                target=target,
+                toolchain=toolchain,
+                jobs=jobs,
+                force=force,
+                evidence=[{"config.yaml": job.resolved} for job in todo],
+                progress=bar.update,
+                stand_in=output is not None,
+            )
+    except CutegenError as exc:
+        results = [exc] * len(todo)
     for job, result in zip(todo, results, strict=True):
         try:
-            _finish(job, result, seconds, alone=len(todo) == 1, output=output)
+            _finish(job, result, output)
         except CutegenError as exc:
             job.outcome.error = exc
 
 
-def _finish(
-    job: _Job, result: Artifact | CutegenError, seconds: float, *, alone: bool, output: Path | None
-) -> None:
+def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> None:
     from cutegen.budget import BudgetError, over_budget
 
+    if isinstance(result, UnwritableCacheError) and output is None:
+        raise UnwritableCacheError(f"{result}, or give -o DIR to have the files there")
     if isinstance(result, CutegenError):
         raise result
-    paths = _paths(result)
+    paths = {name: getattr(result, name) for name in _FILES}
+    facts = result.to_dict()
     if output is not None:
         paths = _copy(paths, output)
+        facts.update(dir=str(output), command=[*result.command[:-1], str(paths["source"])])
     outcome, used = job.outcome, result.resources
     outcome.result = {
-        **result.to_dict(),
+        **facts,
         **{name: str(path) for name, path in paths.items()},
         "style": job.rendered.style,
         "arch": job.rendered.arch,
-        "seconds": round(seconds, 3) if alone else None,
     }
-    how = "from the cache" if result.cached else "compiled"
-    took = f" in {seconds:.1f} s" if alone else ""
+    how = "from the cache" if result.cached else f"compiled in {result.seconds:.1f} s"
     spills = used.spill_stores + used.spill_loads
     rows = [
         ["kernel", result.name],
-        ["target", f"{result.target}, {how}{took}"],
+        ["target", f"{result.target}, {how}"],
         ["registers", f"{used.registers}, {f'{spills} B of spills' if spills else 'no spills'}"],
         ["smem", bytes_text(used.static_smem + used.dynamic_smem)],
-        ["source", str(paths["source"])],
-        ["library", str(paths["so"])],
-        ["header", str(paths["header"])],
+        *([word, str(paths[name])] for name, word in _FILES.items()),
     ]
     outcome.lines = [bold(outcome.config), *table([[dim(name), value] for name, value in rows])]
     excess = over_budget(job.loaded.config.limits, used)
@@ -152,20 +167,22 @@ def _finish(
         raise BudgetError(f"{outcome.config}: the kernel is over budget:", located)
 
 
-def _paths(artifact: Artifact) -> dict[str, Path]:
-    return {name: getattr(artifact, name) for name in ("source", "so", "header", "cubin", "ptx", "log")}
-
-
 def _copy(paths: dict[str, Path], directory: Path) -> dict[str, Path]:
+    """Copy a kernel's files; each appears whole, in place of one that may be in use."""
     name = paths["source"].stem
     copies = {}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for what, path in paths.items():
             copies[what] = directory / (f"{name}.log" if what == "log" else path.name)
-            shutil.copyfile(path, copies[what])
+            partial = directory / f".{what}.{secrets.token_hex(4)}.tmp"
+            try:
+                shutil.copyfile(path, partial)
+                partial.replace(copies[what])
+            finally:
+                partial.unlink(missing_ok=True)
     except OSError as exc:
         raise CacheError(
-            f"-o: {directory} cannot be written: {exc.strerror}; name another directory"
+            f"-o: {directory} cannot be written: {exc.strerror or exc}; name another directory"
         ) from None
     return copies

@@ -11,7 +11,7 @@ import click
 
 from cutegen.cli.console import bad, error_document, error_lines, good, print_json, say
 from cutegen.errors import ConfigError, CutegenError
-from cutegen.loader import LoadedConfig, decode, read_text, validate
+from cutegen.loader import LoadedConfig, decode, read_bounded, read_text, validate
 from cutegen.yamlread import Document, parse
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_STDIN = "<stdin>"
 _PATH = click.Path(dir_okay=True, allow_dash=True)  # the loader says what is wrong with a path
 
 json_option = click.option(
@@ -76,8 +77,20 @@ def configs_argument(function: F) -> F:
 def read_document(path: str) -> Document:
     """The plain data of a file; ``-`` is standard input."""
     if path == "-":
-        return parse(decode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
+        return parse(decode(_read_stdin(), _STDIN), _STDIN)
     return parse(read_text(path), path)
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise ConfigError(f"{_STDIN}: is closed; name a file, or pipe a config in")
+    if sys.stdin.isatty():
+        say("reading a config from the terminal; Ctrl-D ends it", err=True)
+    try:
+        return read_bounded(sys.stdin.buffer, _STDIN)
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        raise ConfigError(f"{_STDIN}: cannot be read: {reason}") from None
 
 
 def read_config(path: str) -> LoadedConfig:
@@ -147,15 +160,17 @@ def conclude(outcomes: Iterable[Outcome], *, as_json: bool) -> int:
         if failed:
             documents = [error_document(o.error) for o in failed if o.error]
             document["error"] = documents[0]["error"]
-            document["message"] = "\n".join(str(d["message"]) for d in documents)
+            document["message"] = "\n".join(dict.fromkeys(str(d["message"]) for d in documents))
             document["violations"] = [v for d in documents for v in d["violations"]]
         document["configs"] = [o.document() for o in listed]
         print_json(document)
         return code
+    told: set[str] = set()
     for outcome in listed:
         for line in outcome.lines:
             say(line)
-        if outcome.error is not None:
+        if outcome.error is not None and str(outcome.error) not in told:
+            told.add(str(outcome.error))  # what is wrong with the machine is said once, not for each config
             for line in error_lines(outcome.error):
                 say(line, err=True)
     if len(listed) > 1:

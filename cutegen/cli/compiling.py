@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cutegen.errors import CutegenError
+from cutegen.cli.console import size_text
+from cutegen.errors import CutegenError, CutegenWarning
 
 if TYPE_CHECKING:
     from cutegen.build import Artifact
@@ -25,6 +27,7 @@ def compile_all(
     force: bool = False,
     evidence: Sequence[dict[str, str]] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    stand_in: bool = True,
 ) -> list[Artifact | CutegenError]:
     """Compile kernels side by side, each for the target that fits its arch.
 
@@ -36,11 +39,13 @@ def compile_all(
         force: Whether to compile what is in the cache, too.
         evidence: Texts to keep beside each binary, by file name.
         progress: Told how many are done, and of how many.
+        stand_in: Whether kernels may be kept only as long as this process, where the cache cannot be written.
     """
     from cutegen.build import compile_many
     from cutegen.cache import open_cache
     from cutegen.device import build_target
 
+    _warn_of_memory(jobs, len(kernels))
     results: dict[int, Artifact | CutegenError] = {}
     groups: dict[str, list[int]] = {}
     for index, kernel in enumerate(kernels):
@@ -48,7 +53,7 @@ def compile_all(
             groups.setdefault(build_target(kernel.arch, target), []).append(index)
         except CutegenError as exc:
             results[index] = exc
-    cache = open_cache()
+    cache = open_cache(stand_in=stand_in)
     for real, members in groups.items():
         before = len(results)
 
@@ -76,3 +81,19 @@ def compile_all(
             outcomes = build()
         results.update(zip(members, outcomes, strict=True))
     return [results[index] for index in range(len(kernels))]
+
+
+def _warn_of_memory(jobs: int | None, kernels: int) -> None:
+    from cutegen import settings
+    from cutegen.toolchain.process import memory_for_jobs
+
+    asked = jobs if jobs is not None else settings.jobs()
+    short = memory_for_jobs(min(asked, kernels)) if asked is not None and kernels > 1 else None
+    if short is not None:
+        needed, free = short
+        warnings.warn(
+            f"{min(asked or 1, kernels)} compilers at a time may need {size_text(needed)}, and "
+            f"{size_text(free)} are free; if one is ended by SIGKILL, ask for fewer --jobs",
+            CutegenWarning,
+            stacklevel=2,
+        )

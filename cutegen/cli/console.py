@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cutegen import settings
+from cutegen.cli.output import current, emit
 from cutegen.errors import CompileError, ConfigError, CutegenError, Violation
 from cutegen.yamlread import LocatedViolation
 
@@ -36,7 +37,7 @@ __all__ = [
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print a line; colours reach terminals only, and none when NO_COLOR is set."""
-    click.echo(text, err=err, color=False if _no_color() else None)
+    emit(text, err=err, color=False if _no_color() else None)
 
 
 def _no_color() -> bool:
@@ -69,8 +70,21 @@ def warn(text: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document on stdout."""
-    click.echo(json.dumps(document, indent=2, default=str))
+    """Print one JSON document on stdout.
+
+    One that has ``ok`` also gets ``exit_code`` (0 unless it says another) and the ``warnings`` so far.
+    """
+    if isinstance(document, dict) and "ok" in document:
+        ok, rest = document["ok"], {k: v for k, v in document.items() if k not in ("ok", "exit_code")}
+        document = {
+            "ok": ok,
+            "exit_code": document.get("exit_code", 0),
+            "warnings": current().warnings,
+            **rest,
+        }
+    text = json.dumps(document, indent=2, default=str)
+    current().document_begun = True
+    emit(text)
 
 
 def error_document(error: CutegenError) -> dict[str, Any]:
@@ -151,14 +165,14 @@ class Progress:
     def __init__(self, total: int, label: str) -> None:
         self.total = max(1, total)
         self.label = label
-        self.visible = total > 0 and sys.stderr.isatty()
+        self.visible = total > 0 and sys.stderr is not None and sys.stderr.isatty()
 
     def __call__(self, done: int) -> None:
         """Show that ``done`` of the total are finished."""
         if self.visible:
             filled = self._WIDTH * min(done, self.total) // self.total
             bar = "#" * filled + "." * (self._WIDTH - filled)
-            click.echo(f"\r{self.label} [{bar}] {done}/{self.total}", err=True, nl=False)
+            emit(f"\r{self.label} [{bar}] {done}/{self.total}", err=True, nl=False)
 
     def update(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` are finished."""
@@ -168,7 +182,7 @@ class Progress:
     def clear(self) -> None:
         """Remove the bar from the terminal."""
         if self.visible:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            emit("\r\x1b[K", err=True, nl=False)
 
 
 @contextmanager

@@ -5,16 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from cutegen.cli.console import print_error, print_json
-from cutegen.errors import CutegenError
+from cutegen.cli.exits import EXIT_CODES, exit_code_of
 
-__all__ = ["COMMANDS", "EXIT_CODES", "main"]
+__all__ = ["COMMANDS", "main"]
 
 #: Name and short help of each command, in the order of the help; module ``cutegen.cli.<name>`` has it.
 COMMANDS: dict[str, str] = {
@@ -30,18 +28,7 @@ COMMANDS: dict[str, str] = {
     "cache": "Look at and look after the kernel cache.",
 }
 
-EXIT_CODES: dict[int, str] = {
-    0: "done",
-    1: "a check failed: wrong result, or over a budget",
-    2: "a bad config, or a bad command line",
-    3: "compiler, headers, driver or GPU missing",
-    4: "the compiler failed",
-    5: "the launch failed",
-}
-_INTERNAL = 70
-_INTERRUPTED = 130
-
-_EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code}  {text}" for code, text in EXIT_CODES.items())
+_EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code:>5}  {text}" for code, text in EXIT_CODES.items())
 
 
 class _Group(click.Group):
@@ -80,37 +67,15 @@ class _Group(click.Group):
         """Run the command line; every error becomes a message and an exit code."""
         argv = list(sys.argv[1:] if args is None else args)
         options = argv[: argv.index("--")] if "--" in argv else argv
-        code = self._run(argv, prog_name or "cutegen", complete_var, "--json" in options, extra)
+        code = exit_code_of(
+            lambda: super(_Group, self).main(
+                argv, prog_name or "cutegen", complete_var, standalone_mode=False, **extra
+            ),
+            as_json="--json" in options,
+        )
         if standalone_mode:
             sys.exit(code)
         return code
-
-    def _run(
-        self, argv: list[str], prog: str, complete_var: str | None, as_json: bool, extra: dict[str, Any]
-    ) -> int:
-        try:
-            result = super().main(argv, prog, complete_var, standalone_mode=False, **extra)
-        except CutegenError as exc:
-            print_error(exc, as_json=as_json)
-            return exc.exit_code
-        except click.ClickException as exc:
-            if as_json:
-                document = {"error": type(exc).__name__, "message": exc.format_message(), "violations": []}
-                print_json({"ok": False, "exit_code": exc.exit_code, **document})
-            else:
-                exc.show()
-            return exc.exit_code
-        except click.Abort:
-            click.echo("interrupted", err=True)
-            return _INTERRUPTED
-        except Exception as exc:
-            traceback.print_exc()
-            click.echo("this is a fault in cutegen; please report it with the lines above", err=True)
-            if as_json:
-                document = {"error": "InternalError", "message": f"{type(exc).__name__}: {exc}"}
-                print_json({"ok": False, "exit_code": _INTERNAL, **document, "violations": []})
-            return _INTERNAL
-        return result if isinstance(result, int) else 0
 
 
 @click.group(

@@ -9,6 +9,7 @@ import click
 
 from cutegen.cli.common import config_argument, json_option, planned, read_config, style_option
 from cutegen.cli.console import print_json, say
+from cutegen.cli.output import emit
 from cutegen.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,6 +38,6 @@ def command(config: str, style: Style, output: Path | None, as_json: bool) -> No
     if as_json:
         print_json({"ok": True, "config": config, "output": output, **asdict(rendered)})
     elif output is None:
-        click.echo(rendered.text, nl=False)
+        emit(rendered.text, nl=False)
     else:
         say(f"wrote {output}", err=True)

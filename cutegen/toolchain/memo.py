@@ -22,7 +22,7 @@ from cutegen.cache.store import Store
 
 __all__ = ["Memo", "stamps"]
 
-_FORM = 1
+_FORM = 2
 _RACY = 0.1
 _known: dict[str, dict[str, Any]] = {}
 _known_lock = threading.Lock()
@@ -70,8 +70,8 @@ class Memo:
         if value is not None and _holds(valid, value):
             return value
         try:
-            value = json.loads(self.path.read_bytes())
-        except (OSError, ValueError):
+            value = _unseal(self.path.read_bytes())
+        except (OSError, ValueError, RecursionError):
             return None
         if not isinstance(value, dict) or not _holds(valid, value):
             return None
@@ -84,7 +84,7 @@ class Memo:
             _known[str(self.path)] = value
         partial = self.path.with_suffix(f".{secrets.token_hex(4)}.tmp")
         try:
-            partial.write_text(json.dumps(value, separators=(",", ":")), encoding="utf-8")
+            partial.write_bytes(_seal(value))
             partial.replace(self.path)
         except OSError:  # a read-only or full cache: this process remembers, the next one computes again
             with contextlib.suppress(OSError):
@@ -110,8 +110,22 @@ def settle(newest_ns: int) -> None:
         time.sleep(_RACY - age)
 
 
+def _seal(value: dict[str, Any]) -> bytes:
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return b'{"seal":"%s","value":%s}' % (hashlib.sha256(body).hexdigest().encode(), body)
+
+
+def _unseal(raw: bytes) -> Any:
+    # NOTE: a flipped bit in a digest would become part of every cache key, so the content is sealed.
+    head, _, tail = raw.partition(b',"value":')
+    body = tail[:-1]
+    if head != b'{"seal":"%s"' % hashlib.sha256(body).hexdigest().encode():
+        raise ValueError("the seal does not match")
+    return json.loads(body)
+
+
 def _holds(valid: Callable[[dict[str, Any]], bool], value: dict[str, Any]) -> bool:
     try:
         return valid(value)
-    except (KeyError, TypeError, ValueError, AttributeError, OSError):
+    except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError):
         return False

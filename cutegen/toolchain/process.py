@@ -14,9 +14,11 @@ from pathlib import Path
 
 from cutegen.errors import ToolchainError
 
-__all__ = ["Children", "Completed", "parallel_jobs", "run"]
+__all__ = ["Children", "Completed", "StoppedError", "memory_for_jobs", "parallel_jobs", "run"]
 
 _JOB_BYTES = 1024**3
+#: Waits for a line from us; when our end of the pipe closes without one, we are dead, and so is the group.
+_GUARD = 'read -r line || kill -s KILL -- "-$1"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,10 @@ class Completed:
             hint = ", perhaps for lack of memory" if name == "SIGKILL" else ""
             return f"ended by {name}{hint}"
         return f"ended by signal {-self.returncode}"
+
+
+class StoppedError(Exception):
+    """The batch that a process belonged to was stopped."""
 
 
 class Children:
@@ -92,11 +98,14 @@ def run(
         cwd: Its working directory.
         env: Its environment; this process's when left out.
         timeout: Seconds after which it is killed.
-        children: The batch it belongs to.
+        children: The batch it belongs to. A process of a batch also ends when this one is killed outright.
 
     Raises:
         ToolchainError: If it cannot be started or takes longer than ``timeout``.
+        StoppedError: If its batch was stopped.
     """
+    if children is not None and children.stopped:
+        raise StoppedError
     start = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -110,9 +119,11 @@ def run(
         )
     except OSError as error:
         raise ToolchainError(f"{argv[0]} cannot be run: {error.strerror or error}") from error
-    if children is not None:
-        children.add(process)
+    guard = None
     try:
+        if children is not None:
+            children.add(process)
+            guard = _start_guard(process)
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:
         raise ToolchainError(f"{argv[0]} did not end within {timeout:g} s") from error
@@ -122,6 +133,10 @@ def run(
             process.communicate()
         if children is not None:
             children.remove(process)
+        if guard is not None:
+            guard.communicate(b"done\n")
+    if children is not None and children.stopped:
+        raise StoppedError
     return Completed(
         returncode=process.returncode,
         output=output.decode("utf-8", errors="replace"),
@@ -141,6 +156,28 @@ def parallel_jobs(requested: int | None) -> int:
         return max(1, requested)
     cores, free = _usable_cores(), _free_memory()
     return max(1, cores if free is None else min(cores, free // _JOB_BYTES))
+
+
+def memory_for_jobs(jobs: int) -> tuple[int, int] | None:
+    """Bytes that so many compile jobs may need and bytes that are free, when those are fewer."""
+    free = _free_memory()
+    needed = jobs * _JOB_BYTES
+    return (needed, free) if free is not None and free < needed else None
+
+
+def _start_guard(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes] | None:
+    """A shell that kills a process with its descendants should this process be killed and not get to it."""
+    try:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "cutegen-guard", str(process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,  # a signal to our group is not for it
+        )
+    except OSError:  # no shell, or no process left for one: the compiler goes unguarded
+        return None
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

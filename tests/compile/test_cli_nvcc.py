@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
-from cutegen.cli import main
+from cutegen.cli.group import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cutegen.cli import main
+from cutegen.cli.group import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

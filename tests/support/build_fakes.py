@@ -45,7 +45,7 @@ empty) exit 0 ;;
 wait) echo waiting > "$root/waiting"; while [ ! -e "$FAKE_NVCC_GATE" ]; do sleep 0.01; done ;;
 esac
 [ -n "$FAKE_NVCC_SLEEP" ] && sleep "$FAKE_NVCC_SLEEP"
-kernel=$(sed -n 's/.*__global__ void \([A-Za-z0-9_]*\).*/\1/p' "$source" | head -1)
+kernel=$(sed -n 's/^\(extern "C" __global__ void \)*\([A-Za-z0-9_]*_kernel\)(.*/\2/p' "$source" | head -1)
 {{ echo "cubin for $code"; cat "$source"; }} > "$out" || exit 1
 echo "ptx of $source" > "$keep/unit.ptx"
 echo "ptxas info    : Compiling entry function '$kernel' for '$code'"

@@ -7,7 +7,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from cutegen.cli import main
+from cutegen.cli.group import main
 
 GOOD = "arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nstages: 3\n"
 """A small legal config; its fourth line is free for mistakes."""

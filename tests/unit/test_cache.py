@@ -78,7 +78,11 @@ def replace_by_directory(path: Path) -> None:
     path.mkdir()
 
 
-DAMAGES: list[Callable[[Path], None]] = [truncate, flip, Path.unlink, replace_by_directory]
+def nest(path: Path) -> None:
+    path.write_bytes(b"[" * 200_000)
+
+
+DAMAGES: list[Callable[[Path], None]] = [truncate, flip, nest, Path.unlink, replace_by_directory]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -14,7 +14,8 @@ import click
 import pytest
 
 from cutegen.cli.console import size_text, table
-from cutegen.cli.group import COMMANDS, EXIT_CODES
+from cutegen.cli.exits import EXIT_CODES
+from cutegen.cli.group import COMMANDS
 from cutegen.errors import CompileError, ConfigError, CutegenError, LaunchError, ToolchainError, Violation
 from cutegen.loader import load, loads
 from tests.support.cli import GOOD, document, invoke

@@ -60,6 +60,7 @@ class Toolchain:
                         target=options["target"] or "sm_80",
                         resources=resources,
                         cached=self.cached,
+                        seconds=1.5,
                         **files,
                     )
                 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -148,11 +149,28 @@ def test_a_damaged_memo_is_computed_again(fakes: Fakes, monkeypatch: pytest.Monk
     before = find_toolchain()
     memos = list(Store(fakes.cache).toolchains.glob("*.json"))
     assert len(memos) == 4
-    for junk in (b"", b"[]", b"{}", b'{"stamps": 3, "digest": 4}', b"\xff\xfe"):
+    good = [path.read_bytes() for path in memos]
+    deep = [b"[" * 200_000, b'{"a":' * 200_000, memo._seal({})[:-3] + b"[" * 200_000]
+    for junk in (b"", b"[]", b"{}", b'{"stamps": 3, "digest": 4}', b"\xff\xfe", *deep):
         for path in memos:
             path.write_bytes(junk)
         monkeypatch.setattr(memo, "_known", {})
         assert find_toolchain() == before
+        assert [path.read_bytes() for path in memos] == good  # healed
+
+
+def test_a_flipped_bit_of_a_memo_is_seen(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutegen.toolchain import memo
+
+    before = find_toolchain()
+    for path in Store(fakes.cache).toolchains.glob("*.json"):
+        content = path.read_bytes()
+        digest = re.search(rb'"(?:digest|identity|version)":"(.)', content)
+        assert digest is not None
+        place = digest.start(1)
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    monkeypatch.setattr(memo, "_known", {})
+    assert find_toolchain() == before
 
 
 def test_memos_work_in_a_cache_that_cannot_be_written(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
