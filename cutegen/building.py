@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from cutegen.build import Artifact, Progress, compile_kernel, compile_many
-from cutegen.cache import Cache
 from cutegen.config import GemmConfig
 from cutegen.device import build_target
 from cutegen.emulated import (
@@ -18,7 +17,15 @@ from cutegen.emulated import (
     emulate_many,
 )
 from cutegen.errors import ConfigError, CutegenError
-from cutegen.given import ConfigLike, Evidence, config_of
+from cutegen.given import (
+    CacheLike,
+    ConfigLike,
+    Evidence,
+    cache_of,
+    check_options,
+    config_of,
+    configs_of,
+)
 from cutegen.host_arrays import cpu_backend
 from cutegen.kernel import Kernel
 from cutegen.plan import KernelPlan, plan
@@ -38,7 +45,7 @@ def build(
     style: Style = "resolved",
     sanitize: Sanitize = True,
     toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
+    cache: CacheLike | None = None,
 ) -> Kernel:
     """Check, render and compile a config, or take its kernel from the cache.
 
@@ -51,7 +58,7 @@ def build(
         sanitize: On the CPU: True raises :class:`SanitizerError` on findings, ``"report"`` only keeps them in
             ``kernel.last_report``, and False computes without checking.
         toolchain: Compilers and headers; found anew when left out.
-        cache: The cache; the one of the settings when left out.
+        cache: The cache or its directory; the one of the settings when left out.
 
     Raises:
         ConfigError: The config breaks a rule.
@@ -66,6 +73,8 @@ def build(
         if isinstance(built, CutegenError):
             raise built
         return built
+    check_options(toolchain=toolchain, sanitize=sanitize)
+    cache = cache_of(cache)
     planned = plan(config_of(config))
     artifact = compile_kernel(
         render(planned, style=style),
@@ -78,7 +87,7 @@ def build(
 
 
 def build_many(
-    configs: Sequence[ConfigLike],
+    configs: Iterable[ConfigLike],
     jobs: int | None = None,
     progress: Progress | EmulationProgress | None = None,
     *,
@@ -87,7 +96,7 @@ def build_many(
     style: Style = "resolved",
     sanitize: Sanitize = True,
     toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
+    cache: CacheLike | None = None,
 ) -> list[Kernel]:
     """Build kernels side by side.
 
@@ -117,7 +126,7 @@ def build_many(
 
 
 def try_build_many(
-    configs: Sequence[ConfigLike],
+    configs: Iterable[ConfigLike],
     jobs: int | None = None,
     progress: Progress | EmulationProgress | None = None,
     *,
@@ -126,10 +135,13 @@ def try_build_many(
     style: Style = "resolved",
     sanitize: Sanitize = True,
     toolchain: Toolchain | None = None,
-    cache: Cache | None = None,
+    cache: CacheLike | None = None,
 ) -> list[Kernel | CutegenError]:
     """As :func:`build_many`, but the result has each error in its kernel's place."""
     _check_device(device, target=target, toolchain=toolchain, cache=cache)
+    check_options(toolchain=toolchain, jobs=jobs, sanitize=sanitize)
+    cache = cache_of(cache)
+    configs = configs_of(configs)
     outcomes: list[Kernel | CutegenError | None] = [None] * len(configs)
     groups: dict[str, list[tuple[int, KernelPlan]]] = {}
     for index, config in enumerate(configs):
@@ -208,7 +220,7 @@ def _kernel(
     artifact: Artifact,
     style: Style,
     toolchain: Toolchain | None,
-    cache: Cache | None,
+    cache: CacheLike | None,
 ) -> Kernel:
     def rebuild(other: GemmConfig) -> Kernel:
         return build(other, target=artifact.target, style=style, toolchain=toolchain, cache=cache)

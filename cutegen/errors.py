@@ -47,7 +47,7 @@ class Violation:
     def __str__(self) -> str:
         return f"{self.field}: {self.need} (got {self.got}); {self.fix} [{self.rule}]"
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """The violation as a JSON-ready dictionary."""
         return asdict(self)
 
@@ -162,6 +162,11 @@ class CompileError(CutegenError):
             if "error" in lowered or "fatal" in lowered:
                 return line.strip()
         return lines[-1].strip() if lines else "the compiler gave no message"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error as a JSON-ready dictionary, with all that the compiler wrote."""
+        facts = {"source": self.source, "command": list(self.command), "log": self.log}
+        return {**super().to_dict(), **facts}
 
     def __str__(self) -> str:
         return (

@@ -6,6 +6,7 @@ violation found later can be shown as ``file:line:column``.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,8 @@ def loads(text: str, *, name: str = "<string>") -> GemmConfig:
     Raises:
         ConfigError: The text is no config; every mistake is listed with its place.
     """
+    if not isinstance(text, str):
+        raise ConfigError(f"{name}: must be YAML text (got {clip(repr(text))}); cutegen.load reads a file")
     return validate(parse(text, name)).config
 
 
@@ -103,6 +106,8 @@ def read_text(path: str | Path) -> str:
     Raises:
         ConfigError: The file cannot be read, or is no text.
     """
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ConfigError(f"the path of a config must be given (got {path!r}); name a YAML file")
     file = Path(path)
     try:
         with file.open("rb") as stream:
@@ -113,7 +118,7 @@ def read_text(path: str | Path) -> str:
         raise ConfigError(f"{path}: is a directory; name a YAML file in it") from None
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+        raise ConfigError(f"{clip(str(path), 200)}: cannot be read: {reason}") from None
     return decode(raw, str(path))
 
 
@@ -151,9 +156,15 @@ def decode(raw: bytes, name: str) -> str:
         before = raw[: exc.start]
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode(encoding, "replace")) + 1
-        raise ConfigError(
-            f"{name}:{line}:{column}: must be UTF-8 text (got byte 0x{raw[exc.start]:02x}); save it as UTF-8"
-        ) from None
+        found = LocatedViolation(
+            rule="yaml",
+            field="",
+            got=f"byte 0x{raw[exc.start]:02x}",
+            need="must be UTF-8 text",
+            fix="save it as UTF-8",
+            position=f"{name}:{line}:{column}",
+        )
+        raise ConfigError(f"{name} is no text", [found]) from None
 
 
 def validate(document: Document) -> LoadedConfig:
@@ -176,6 +187,16 @@ def validate(document: Document) -> LoadedConfig:
             position=document.where(document.at_key(())),
         )
         raise ConfigError(f"{document.name} is no config", [found])
+    if "matrix" in data:
+        found = LocatedViolation(
+            rule="matrix",
+            field="matrix",
+            got="a matrix file",
+            need="must be one config here",
+            fix=f"'cutegen matrix {document.name}' checks and builds all its cases",
+            position=document.where(document.at_key(("matrix",))),
+        )
+        raise ConfigError(f"{document.name} is a matrix file, which stands for several configs", [found])
     try:
         config = GemmConfig.model_validate(_without_auto(data), strict=True)
     except pydantic.ValidationError as exc:

@@ -58,6 +58,25 @@ class LocatedViolation(Violation):
 
     position: str
 
+    @property
+    def file(self) -> str:
+        """The file, as it is called in messages."""
+        return self.position.rsplit(":", 2)[0]
+
+    @property
+    def line(self) -> int:
+        """The line, counted from 1."""
+        return int(self.position.rsplit(":", 2)[1])
+
+    @property
+    def column(self) -> int:
+        """The column, counted from 1."""
+        return int(self.position.rsplit(":", 2)[2])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The violation as a JSON-ready dictionary, its place both whole and in parts."""
+        return {**super().to_dict(), "file": self.file, "line": self.line, "column": self.column}
+
     def __str__(self) -> str:
         name = f"{self.field}: " if self.field else ""
         return f"{self.position}: {name}{self.need} (got {self.got}); {self.fix} [{self.rule}]"

@@ -55,4 +55,4 @@ def _check_matrix(outcome: Outcome, document: Document) -> None:
         count = f"{len(failed)} of {len(results)} cases cannot work"
         raise ConfigError(f"{outcome.config}: {count}:", list(dict.fromkeys(violations)))
     outcome.result = {"cases": len(results)}
-    outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  {len(results)} cases"]
+    outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  matrix file, {len(results)} cases"]

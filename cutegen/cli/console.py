@@ -89,7 +89,10 @@ def print_json(document: Any) -> None:
 
 def error_document(error: CutegenError) -> dict[str, Any]:
     """An error as a JSON-ready document."""
-    return {"ok": False, "exit_code": error.exit_code, "violations": [], **error.to_dict()}
+    document = error.to_dict()
+    nowhere = dict.fromkeys(("position", "file", "line", "column"))
+    violations = [{**v, **{k: v.get(k) for k in nowhere}} for v in document.get("violations", ())]
+    return {"ok": False, "exit_code": error.exit_code, **document, "violations": violations}
 
 
 def print_error(error: CutegenError, *, as_json: bool) -> None:

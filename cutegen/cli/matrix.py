@@ -15,6 +15,7 @@ from cutegen.cli.console import (
     bad,
     bold,
     dim,
+    error_document,
     error_lines,
     good,
     print_json,
@@ -170,10 +171,10 @@ def _report(file: str, results: list[CaseResult], seconds: float, *, as_json: bo
         failures = [r for r in results if r.status == "failed" and r.error is not None]
         if failures:
             first = max(failures, key=lambda r: r.code)
-            documents = [r.error.to_dict() for r in failures if r.error is not None]
+            documents = [error_document(r.error) for r in failures if r.error is not None]
             found["error"] = type(first.error).__name__
             found["message"] = f"{len(failures)} of {len(results)} cases failed"
-            found["violations"] = [v for d in documents for v in d.get("violations", ())]
+            found["violations"] = [v for d in documents for v in d["violations"]]
         found.update(file=file, seconds=round(seconds, 3))
         found["counts"] = {status: counts[status] for status in ("passed", "failed", "skipped")}
         found["cases"] = [r.to_dict() for r in results]

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from cutegen.cli.common import json_option
 from cutegen.cli.console import bold, dim, print_json, say
 
-if TYPE_CHECKING:
-    from cutegen.rules import Rule
-
-__all__ = ["command"]
+__all__ = ["command", "every_rule"]
 
 _WIDTH = 96
+
+#: What is found before or after the rules proper, by family: id, reason, source.
+_OTHERS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "reading": (
+        (
+            "yaml",
+            "What is no YAML 1.2 text holds no config.",
+            "YAML 1.2.2; cutegen/yamlread.py for the limits",
+        ),
+        (
+            "schema",
+            "A config has known fields of known types; 'cutegen schema' prints them.",
+            "cutegen/config.py; docs/config.md",
+        ),
+        ("matrix", "A matrix is expanded as GitHub Actions expands strategy.matrix.", "docs/ci.md"),
+    ),
+    "budget": (
+        (
+            "budget",
+            "A kernel that needs more than 'limits:' allows is built, and fails its check.",
+            "the config's own limits",
+        ),
+    ),
+}
 
 
 @click.command(name="rules")
@@ -27,31 +47,45 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
 
     Name the ids from a message to see only those.
     """
-    from cutegen.rules import all_rules
     from cutegen.schema_errors import suggest
 
-    families = list(dict.fromkeys(rule.family for rule in all_rules()))
-    rules = sorted(all_rules(), key=lambda r: families.index(r.family))
-    known = {rule.id: rule for rule in rules}
+    rules = every_rule()
+    known = {rule["id"]: rule for rule in rules}
     for name in ids:
         if name not in known:
             hint = suggest(name, known) or "list them with 'cutegen rules'"
             raise click.UsageError(f"no rule is called {name!r}; {hint}")
     chosen = [known[name] for name in dict.fromkeys(ids)] if ids else rules
     if as_json:
-        print_json({"ok": True, "rules": [_document(rule) for rule in chosen]})
+        print_json({"ok": True, "rules": chosen})
         return
-    for family, members in groupby(chosen, key=lambda r: r.family):
+    for family, members in groupby(chosen, key=lambda r: r["family"]):
         say(bold(family))
         for rule in members:
-            say(f"  {rule.id}")
-            for line in wrap(rule.reason, _WIDTH - 6):
+            say(f"  {rule['id']}")
+            for line in wrap(rule["reason"], _WIDTH - 6):
                 say(f"      {line}")
-            for line in wrap(f"source: {rule.source}", _WIDTH - 6):
+            for line in wrap(f"source: {rule['source']}", _WIDTH - 6):
                 say(f"      {dim(line)}")
     if not ids:
         say(f"{len(rules)} rules; a broken one stops the config before the compiler starts")
 
 
-def _document(rule: Rule) -> dict[str, Any]:
-    return {"id": rule.id, "family": rule.family, "reason": rule.reason, "source": rule.source}
+def every_rule() -> list[dict[str, str]]:
+    """Whatever id a message of cutegen can carry, family by family, JSON-ready."""
+    from cutegen.rules import all_rules
+    from cutegen.toolchain.targets import TARGET_RULES
+
+    first = _others("reading")
+    target = [
+        {"id": name, "family": "target", "reason": reason, "source": source}
+        for name, (reason, source) in TARGET_RULES.items()
+    ]
+    return [*first, *(rule.to_dict() for rule in all_rules()), *target, *_others("budget")]
+
+
+def _others(family: str) -> list[dict[str, str]]:
+    return [
+        {"id": name, "family": family, "reason": reason, "source": source}
+        for name, reason, source in _OTHERS[family]
+    ]

@@ -8,7 +8,27 @@ from cutegen.arch import ArchName, arch
 from cutegen.errors import ConfigError, ToolchainError, Violation
 from cutegen.toolchain.model import Nvcc
 
-__all__ = ["check_target", "require_target", "target_for_device"]
+__all__ = ["TARGET_RULES", "check_target", "require_target", "target_for_device"]
+
+TARGET_RULES: dict[str, tuple[str, str]] = {
+    "target-form": (
+        "A binary is for one real architecture, which nvcc names sm_ and a number.",
+        "CUDA nvcc documentation, options for steering GPU code generation: --gpu-code",
+    ),
+    "target-arch-specific": (
+        "Instructions of an architecture-specific feature set, such as sm_90a's, are on no other GPU.",
+        "CUDA C++ programming guide, compute capabilities: architecture-specific features",
+    ),
+    "target-family": (
+        "A family-specific binary needs PTX that was compiled for that family.",
+        "CUDA C++ programming guide, compute capabilities: family-specific features",
+    ),
+    "target-below-arch": (
+        "A GPU runs code of its own or of a lower compute capability; the source uses features of its arch.",
+        "CUDA C++ programming guide, application compatibility",
+    ),
+}
+"""Reason and source of each rule about the target of a build, by its id."""
 
 _TARGET = re.compile(r"sm_(\d+)([af]?)")
 
@@ -25,12 +45,12 @@ def check_target(arch_name: ArchName, target: str | None) -> str:
     """
     if target is None or target == arch_name:
         return arch_name
-    match = _TARGET.fullmatch(target)
+    match = _TARGET.fullmatch(target) if isinstance(target, str) else None
     cc = arch(arch_name).cc
     if match is None:
         raise _refused(
             "target-form",
-            target,
+            target if isinstance(target, str) else repr(target),
             "must be sm_ and a number, for example sm_90",
             f"use {arch_name}, or what `nvcc --list-gpu-code` lists",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ from cutegen.cli.group import COMMANDS
 from cutegen.errors import CompileError, ConfigError, CutegenError, LaunchError, ToolchainError, Violation
 from cutegen.loader import load, loads
 from tests.support.cli import GOOD, document, invoke
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_help_lists_every_command_and_exit_code() -> None:
@@ -296,11 +299,15 @@ def test_matrix_schema() -> None:
 
 def test_rules_are_listed_with_reason_and_source() -> None:
     from cutegen.rules import all_rules
+    from cutegen.toolchain.targets import TARGET_RULES
 
     found = invoke("rules")
     assert found.exit_code == 0
     parsed = document("rules", "--json")["rules"]
-    assert {r["id"] for r in parsed} == {r.id for r in all_rules()}
+    ids = [r["id"] for r in parsed]
+    assert len(ids) == len(set(ids))
+    others = {"yaml", "schema", "matrix", "budget", *TARGET_RULES}
+    assert set(ids) == {r.id for r in all_rules()} | others
     for rule in parsed:
         assert all(rule[key] for key in ("id", "family", "reason", "source"))
         assert f"  {rule['id']}\n" in found.stdout
@@ -310,6 +317,38 @@ def test_rules_are_listed_with_reason_and_source() -> None:
     missing = invoke("rules", parsed[0]["id"][:-1])
     assert missing.exit_code == 2
     assert f"did you mean {parsed[0]['id']}?" in missing.stderr
+
+
+def test_every_id_in_a_message_is_listed(good: str, bad: str) -> None:
+    for args in (["build", good, "--target", t] for t in ("80", "sm_75", "sm_90f")):
+        (violation,) = document(*args, "--json")["violations"]
+        assert invoke("rules", violation["rule"]).exit_code == 0
+        assert (violation["file"], violation["line"], violation["column"]) == (None, None, None)
+    for violation in document("check", bad, "--json")["violations"]:
+        assert invoke("rules", violation["rule"]).exit_code == 0
+    texts = [path.read_text() for path in (ROOT / "cutegen").rglob("*.py")]
+    named = {name for text in texts for name in re.findall(r'rule="([a-z0-9-]+)"', text)}
+    assert named <= {r["id"] for r in document("rules", "--json")["rules"]}
+
+
+def test_places_are_given_in_parts_too(bad: str) -> None:
+    for violation in document("check", bad, "--json")["violations"]:
+        parts = (violation["file"], violation["line"], violation["column"])
+        assert "{}:{}:{}".format(*parts) == violation["position"]
+        assert violation["file"] == bad
+
+
+def test_a_matrix_file_is_told_from_a_config(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text("arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nmatrix:\n  stages: [3, 4]\n")
+    for name in ("explain", "render", "build"):
+        found = invoke(name, str(path))
+        assert found.exit_code == 2
+        assert f"{path}:4:1: matrix: must be one config here (got a matrix file)" in found.stderr
+        assert f"'cutegen matrix {path}' checks and builds all its cases" in found.stderr
+    assert invoke("check", str(path)).stdout == f"ok  {path}  matrix file, 2 cases\n"
+    with pytest.raises(ConfigError, match="is a matrix file"):
+        load(path)
 
 
 def on_a_terminal(*args: str, **environment: str) -> str:

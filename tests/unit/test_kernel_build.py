@@ -10,9 +10,11 @@ import pytest
 import cutegen
 from cutegen import building as module
 from cutegen.building import build, build_many, try_build_many
+from cutegen.cache import Cache
 from cutegen.dtypes import dtype
 from cutegen.errors import CompileError, ConfigError
 from cutegen.kernel import Kernel
+from cutegen.toolchain import Toolchain
 from tests.support import fake_torch
 from tests.support.fake_kernel import make_kernel
 
@@ -94,10 +96,14 @@ def test_a_mistake_in_a_dictionary_is_named(compiler):
     assert compiler.single == []
 
 
+TOOLS = object.__new__(Toolchain)
+CACHE = Cache(Path("/nowhere"))
+
+
 def test_options_reach_the_compiler(compiler):
-    build(CONFIG, target="sm_90", toolchain="tools", cache="cache")
+    build(CONFIG, target="sm_90", toolchain=TOOLS, cache=CACHE)
     options = compiler.single[0][1]
-    assert (options["target"], options["toolchain"], options["cache"]) == ("sm_90", "tools", "cache")
+    assert (options["target"], options["toolchain"], options["cache"]) == ("sm_90", TOOLS, CACHE)
     assert compiler.single[0][0].style == "resolved"
 
 
@@ -111,10 +117,10 @@ def test_properties(compiler):
 
 
 def test_a_variant_is_built_in_the_same_way(compiler):
-    kernel = build(CONFIG, target="sm_90", toolchain="tools", cache="cache")
+    kernel = build(CONFIG, target="sm_90", toolchain=TOOLS, cache=CACHE)
     kernel._rebuild(kernel.config.model_copy(update={"min_blocks": 1}))
     options = compiler.single[1][1]
-    assert (options["target"], options["toolchain"], options["cache"]) == ("sm_90", "tools", "cache")
+    assert (options["target"], options["toolchain"], options["cache"]) == ("sm_90", TOOLS, CACHE)
 
 
 def test_many_keep_their_order_and_go_to_their_targets(compiler, monkeypatch):
