@@ -232,17 +232,20 @@ def compiler_variables() -> dict[str, str]:
     return {name: value for name in _COMPILER_VARIABLES if (value := get(name)) is not None}
 
 
-def child_environment(tmp: Path | None = None) -> Mapping[str, str]:
+def child_environment(tmp: Path | None = None, *, tools: Path | None = None) -> Mapping[str, str]:
     """The environment of a compiler process.
 
     Args:
         tmp: Directory for the compiler's temporary files, so that they vanish with it.
+        tools: Directory that is searched behind ``PATH``, for the assembler and linker of a compiler.
 
     Returns:
         This process's environment with untranslated messages, and ``TMPDIR`` set to ``tmp``.
     """
     env = dict(os.environ)
     env["LC_ALL"] = "C"
+    if tools is not None:
+        env["PATH"] = os.pathsep.join(filter(None, (env.get("PATH", os.defpath), str(tools))))
     if tmp is not None:
         env["TMPDIR"] = str(tmp)
     return env

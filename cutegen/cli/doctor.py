@@ -24,14 +24,18 @@ _MISSING = ToolchainError.exit_code
 @click.option("-v", "--verbose", is_flag=True, help="Show every environment variable, not only those set.")
 @json_option
 def command(verbose: bool, as_json: bool) -> int:
-    """Say what was found of compiler, headers and driver, and what is missing.
+    """Say what was found of compilers, headers and driver, and what is missing.
 
     Exit code 0 when kernels can be built here, 3 when not. Nothing is changed.
     """
+    from dataclasses import replace
+
     from cutegen.device import gpus
+    from cutegen.emulator.doctor import diagnose_emulator
     from cutegen.toolchain.doctor import diagnose
 
     found = diagnose()
+    found = replace(found, findings=found.findings + diagnose_emulator())
     devices = gpus()
     code = 0 if found.can_build else _MISSING
     if as_json:
@@ -43,8 +47,9 @@ def command(verbose: bool, as_json: bool) -> int:
             say(line)
     _show_settings(found, verbose=verbose)
     say()
-    say(f"{bold('build kernels')}  {good('yes') if found.can_build else bad('no')}")
-    say(f"{bold('run kernels')}    {_run_line(found, devices)}")
+    say(f"{bold('build kernels')}   {good('yes') if found.can_build else bad('no')}")
+    say(f"{bold('run on the CPU')}  {good('yes') if found.can_emulate else bad('no')}")
+    say(f"{bold('run on a GPU')}    {_run_line(found, devices)}")
     return code
 
 

@@ -1,4 +1,4 @@
-"""``cutegen run``: build a kernel, run it, compare with float64."""
+"""``cutegen run``: build a kernel, run it on the CPU or a GPU, compare with float64."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from cutegen.cli.common import (
     target_option,
 )
 from cutegen.cli.console import bold, dim, good, print_json, say, table
+from cutegen.cli.emulation import processes_option, sanitize_option, schedules_option, timeout_option
 from cutegen.errors import CheckFailedError, LaunchError, ToolchainError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cutegen.kernel import Kernel
     from cutegen.plan import KernelPlan
     from cutegen.reference import Inputs
@@ -31,22 +30,116 @@ __all__ = ["command"]
 
 _DEVICE = "cuda:0"
 _EXTENT = click.IntRange(min=0)
+_ON_A_GPU = 1024
+_ONLY_CPU = ("sanitize", "processes", "schedules", "timeout")
+_ONLY_GPU = ("target", "nvcc")
 
 
 @click.command(name="run")
 @config_argument
-@click.option("--m", "m", type=_EXTENT, default=1024, show_default=True, help="Rows of A and D.")
-@click.option("--n", "n", type=_EXTENT, default=1024, show_default=True, help="Columns of D.")
-@click.option("--k", "k", type=_EXTENT, default=1024, show_default=True, help="Columns of A and B.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="cpu is the emulator, which needs a C++ compiler and neither nvcc nor a GPU; auto takes it where "
+    "there is no GPU.",
+)
+@click.option("--m", "m", type=_EXTENT, help="Rows of A and D.  [default: several problems; GPU: 1024]")
+@click.option("--n", "n", type=_EXTENT, help="Columns of D.")
+@click.option("--k", "k", type=_EXTENT, help="Columns of A and B.")
 @click.option("--alpha", type=float, default=1.0, show_default=True, help="Factor of the product.")
 @click.option("--beta", type=float, default=0.0, show_default=True, help="Factor of C.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random inputs.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the random inputs; on the CPU of the order of threads as well, 0: as they are numbered.",
+)
+@schedules_option
+@sanitize_option
+@processes_option
+@timeout_option
 @target_option
 @style_option
 @nvcc_option
 @json_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     config: str,
+    device: str,
+    m: int | None,
+    n: int | None,
+    k: int | None,
+    alpha: float,
+    beta: float,
+    seed: int,
+    schedules: int,
+    sanitize: bool,
+    processes: int | None,
+    timeout: float | None,
+    target: str | None,
+    style: Style,
+    nvcc: str | None,
+    as_json: bool,
+) -> int:
+    """Build a kernel, run it on random inputs and compare with float64.
+
+    The inputs are small integers, so that sums are exact and the result must agree bit for bit; D is filled
+    with NaN before. With an alpha or beta that makes results inexact, they must agree within a tolerance that
+    follows from the number formats.
+
+    On the CPU every access is checked for races, stale data and bounds, and the cost of shared and global
+    memory is counted. A GPU needs torch.
+    """
+    plan = planned(read_config(config))
+    where = _device(ctx, device)
+    if where == "cpu":
+        from cutegen.cli.run_cpu import run_on_cpu
+
+        return run_on_cpu(
+            config,
+            plan,
+            extents=(m, n, k),
+            alpha=alpha,
+            beta=beta,
+            seeds=range(seed, seed + schedules),
+            sanitize=sanitize,
+            processes=processes,
+            timeout=timeout,
+            style=style,
+            as_json=as_json,
+        )
+    m, n, k = (_ON_A_GPU if extent is None else extent for extent in (m, n, k))
+    _run_on_gpu(config, plan, m, n, k, alpha, beta, seed, target, style, nvcc, as_json=as_json)
+    return 0
+
+
+def _device(ctx: click.Context, asked: str) -> str:
+    """``cpu`` or ``cuda``.
+
+    Raises:
+        UsageError: Options of the other one are given.
+    """
+    from cutegen.device import gpus
+
+    given = {
+        name for name in _ONLY_CPU + _ONLY_GPU
+        if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }  # fmt: skip
+    if asked == "auto":
+        asked = "cuda" if gpus() or given & set(_ONLY_GPU) else "cpu"
+    for name in sorted(given & set(_ONLY_GPU if asked == "cpu" else _ONLY_CPU)):
+        other = "cuda" if asked == "cpu" else "cpu"
+        raise click.UsageError(f"--{name} goes with --device {other}; this run is on {asked}", ctx)
+    return asked
+
+
+def _run_on_gpu(
+    config: str,
+    plan: KernelPlan,
     m: int,
     n: int,
     k: int,
@@ -56,24 +149,19 @@ def command(
     target: str | None,
     style: Style,
     nvcc: str | None,
+    *,
     as_json: bool,
 ) -> None:
-    """Build a kernel, run it on random inputs and compare with float64. Needs a GPU and torch.
-
-    The inputs are small integers, so that sums are exact and the result must agree bit for bit; D is filled
-    with NaN before. With an alpha or beta that makes results inexact, they must agree within a tolerance that
-    follows from the number formats.
-    """
     from cutegen.building import build
     from cutegen.reference import check, exact_inputs
     from cutegen.toolchain import find_toolchain
+    from cutegen.trial import is_exact, thread_finder
 
-    plan = planned(read_config(config))
     gpu = _require_gpu()
     kernel = build(plan.config, target=target, style=style, toolchain=find_toolchain(nvcc))
     inputs = exact_inputs(plan.config, m, n, k, seed=seed, with_c=beta != 0, device=_DEVICE)
     out = _launch(kernel, inputs, (m, n), alpha, beta)
-    exact = _is_exact(alpha) and _is_exact(beta)
+    exact = is_exact(alpha) and is_exact(beta)
     sizes = ["--m", str(m), "--n", str(n), "--k", str(k), "--alpha", f"{alpha:g}", "--beta", f"{beta:g}"]
     report = check(
         plan.config,
@@ -84,8 +172,10 @@ def command(
         alpha=alpha,
         beta=beta,
         exact=exact,
-        thread_of=_thread_of(plan),
-        repro=shlex.join(["cutegen", "run", config, *sizes, "--seed", str(seed), "--style", style]),
+        thread_of=thread_finder(plan),
+        repro=shlex.join(
+            ["cutegen", "run", config, "--device", "cuda", *sizes, "--seed", str(seed), "--style", style]
+        ),
     )
     if not report.ok:
         raise CheckFailedError(f"{config}: {report}")
@@ -118,7 +208,7 @@ def _require_gpu() -> str:
     found = gpus()
     if not found:
         raise ToolchainError(
-            "run needs a GPU and its driver, which are not here; 'check' and 'build' work without"
+            "run --device cuda needs a GPU and its driver, which are not here; --device cpu works without"
         )
     try:
         import torch
@@ -153,23 +243,3 @@ def _launch(kernel: Kernel, inputs: Inputs, shape: tuple[int, int], alpha: float
     except RuntimeError as exc:
         raise LaunchError(f"the kernel failed on the GPU: {str(exc).splitlines()[0]}") from None
     return out
-
-
-def _is_exact(factor: float) -> bool:
-    """Whether a factor keeps small integers exact: few bits, and not large."""
-    return abs(factor) <= 4 and (4 * factor).is_integer()
-
-
-def _thread_of(plan: KernelPlan) -> Callable[[int, int], int]:
-    """From (row, column) in the CTA tile to the thread that has it; the table is made at the first call."""
-    owners: dict[tuple[int, int], int] = {}
-
-    def find(row: int, column: int) -> int:
-        if not owners:
-            out = plan.output
-            registers = list(zip(out.register_m.table(), out.register_n.table(), strict=True))
-            for thread, (m, n) in enumerate(zip(out.thread_m.table(), out.thread_n.table(), strict=True)):
-                owners.update({(m + dm, n + dn): thread for dm, dn in registers})
-        return owners[row, column]
-
-    return find

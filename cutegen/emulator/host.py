@@ -16,14 +16,12 @@ from cutegen.toolchain.headers import find_cutlass, header_digest
 from cutegen.toolchain.nvcc import locate_nvcc
 from cutegen.toolchain.process import run
 
-__all__ = ["HostToolchain", "find_host_toolchain"]
+__all__ = ["HostToolchain", "cxx_facts", "find_cuda_headers", "find_cxx", "find_host_toolchain"]
 
 _NAMES = ("g++", "c++", "clang++", "clang++-14", "g++-12", "g++-11")
 _MINIMUM = {"gcc": 11, "clang": 14}
 _HOW_CXX = "install g++ (11 or later) or clang++ (14 or later), or set CUTEGEN_CXX"
-_HOW_CUDA = (
-    "pip install nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl (13.0), or set CUTEGEN_CUDA_INCLUDE"
-)
+_HOW_CUDA = "pip install 'cutegen[emulator]', or set CUTEGEN_CUDA_INCLUDE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +47,11 @@ class HostToolchain:
     headers: str
 
     @property
+    def tools(self) -> Path:
+        """Where the compiler really lies, and with it the assembler and the linker that it calls."""
+        return self.cxx.resolve().parent
+
+    @property
     def identity(self) -> dict[str, str]:
         """What makes two compilers produce the same, without paths."""
         return {"version": self.version, "machine": self.machine}
@@ -63,10 +66,10 @@ def find_host_toolchain(cxx: str | None = None) -> HostToolchain:
     Raises:
         ToolchainError: Saying what is missing and how to get it.
     """
-    path = _find_cxx(cxx)
-    family, version, machine = _describe(path)
+    path, _ = find_cxx(cxx)
+    family, version, machine = cxx_facts(path)
     cutlass, facts = find_cutlass()
-    cuda = _find_cuda()
+    cuda, _ = find_cuda_headers()
     return HostToolchain(
         cxx=path,
         family=family,
@@ -82,7 +85,8 @@ def _setting(name: str) -> str | None:
     return settings.get(name) if name in settings.VARIABLES else None
 
 
-def _find_cxx(explicit: str | None) -> Path:
+def find_cxx(explicit: str | None = None) -> tuple[Path, str]:
+    """The C++ compiler, and what named it."""
     search = settings.get("PATH") or os.defpath
     for origin, value in (
         ("argument", explicit),
@@ -94,17 +98,22 @@ def _find_cxx(explicit: str | None) -> Path:
         found = shutil.which(value, path=search)
         if found is None:
             raise ToolchainError(f"the C++ compiler {value} ({origin}) was not found; {_HOW_CXX}")
-        return Path(found)
+        return Path(found), origin
     for name in _NAMES:
         found = shutil.which(name, path=search)
         if found is not None:
-            return Path(found)
+            return Path(found), "PATH"
     raise ToolchainError(f"no C++ compiler was found on PATH (looked for {', '.join(_NAMES)}); {_HOW_CXX}")
 
 
 @functools.lru_cache(maxsize=8)
-def _describe(path: Path) -> tuple[str, str, str]:
-    env = settings.child_environment()
+def cxx_facts(path: Path) -> tuple[str, str, str]:
+    """Family, version and machine of a C++ compiler.
+
+    Raises:
+        ToolchainError: It is too old, or for a machine that the emulator does not run on.
+    """
+    env = settings.child_environment(tools=path.resolve().parent)
     version = run([str(path), "--version"], env=env, timeout=60.0).output.split("\n")[0].strip()
     machine = run([str(path), "-dumpmachine"], env=env, timeout=60.0).output.strip()
     family = "clang" if "clang" in version else "gcc"
@@ -118,15 +127,16 @@ def _describe(path: Path) -> tuple[str, str, str]:
     return family, version, machine
 
 
-def _find_cuda() -> tuple[Path, ...]:
+def find_cuda_headers() -> tuple[tuple[Path, ...], str]:
+    """CUDA's include directories, and what named them."""
     tried: list[str] = []
     for origin, include in _cuda_places():
         if (include / "cuda_runtime.h").is_file() and (include / "crt" / "host_config.h").is_file():
             cccl = include / "cccl"
             if (cccl / "cuda" / "std" / "cstdint").is_file():
-                return include, cccl
+                return (include, cccl), origin
             if (include / "cuda" / "std" / "cstdint").is_file():
-                return (include,)
+                return (include,), origin
         tried.append(f"{origin}: {include}")
     looked = "; ".join(tried) or "nowhere to look"
     raise ToolchainError(f"the CUDA headers were not found ({looked}); {_HOW_CUDA}")

@@ -159,7 +159,7 @@ def _compile(
         "-o",
         f"{name}.o",
     ]
-    env = settings.child_environment(out)
+    env = settings.child_environment(out, tools=host.tools)
     done = run(argv, cwd=out, env=env, timeout=1800.0)
     if done.returncode != 0:
         raise CompileError(f"{name}.cu", argv, done.output)

@@ -183,7 +183,8 @@ def _cpu_flags(host: HostToolchain) -> list[str]:
 
 
 def _check(argv: list[str], out: Path) -> None:
-    done = run(argv, env=settings.child_environment(out), timeout=600.0)
+    env = settings.child_environment(out, tools=Path(argv[0]).resolve().parent)
+    done = run(argv, env=env, timeout=600.0)
     if done.returncode != 0:
         raise CompileError(
             next((x for x in argv if x.endswith((".cpp", ".hpp"))), "runtime"), argv, done.output

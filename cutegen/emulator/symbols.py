@@ -12,7 +12,7 @@ from cutegen import settings
 from cutegen.emulator.report import Place
 from cutegen.toolchain.process import run
 
-__all__ = ["Chains", "resolve"]
+__all__ = ["Chains", "find_tool", "resolve"]
 
 _TOOLS = ("addr2line", "llvm-addr2line", "llvm-addr2line-14", "llvm-addr2line-15")
 _BATCH = 2000
@@ -32,9 +32,7 @@ def resolve(library: Path, addresses: Iterable[int]) -> Chains:
         An empty chain for each address when no ``addr2line`` is installed.
     """
     wanted = sorted(set(addresses))
-    tool = next(
-        (t for name in _TOOLS if (t := shutil.which(name, path=settings.get("PATH") or os.defpath))), None
-    )
+    tool = find_tool()
     chains: Chains = dict.fromkeys(wanted, ())
     if tool is None:
         return chains
@@ -46,6 +44,12 @@ def resolve(library: Path, addresses: Iterable[int]) -> Chains:
             if address + 1 in chains:
                 chains[address + 1] = chain
     return chains
+
+
+def find_tool() -> str | None:
+    """The program that turns addresses into lines; None when none is installed."""
+    search = os.pathsep.join(filter(None, (settings.get("PATH"), os.defpath)))
+    return next((t for name in _TOOLS if (t := shutil.which(name, path=search))), None)
 
 
 def _parse(output: str) -> list[tuple[int, tuple[Place, ...]]]:

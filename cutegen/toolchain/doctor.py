@@ -21,6 +21,7 @@ from cutegen.toolchain.nvcc import find_nvcc, locate_nvcc
 
 __all__ = ["Diagnosis", "Finding", "SettingValue", "diagnose"]
 
+_CUTLASS = "CUTLASS headers"
 _CUDA = "pip install 'cutegen[cuda13]', or set CUTEGEN_NVCC to the nvcc of a CUDA toolkit"
 
 
@@ -30,7 +31,7 @@ class Finding:
 
     Attributes:
         name: What it is, for example ``nvcc``.
-        needed_for: ``build``, ``run``, ``torch`` or ``speed``: what cannot be had without it.
+        needed_for: ``build``, ``emulate``, ``run``, ``torch`` or ``speed``: what cannot be had without it.
         ok: Whether it is there and good.
         version: Its version, or None.
         where: Its path, or None.
@@ -83,9 +84,16 @@ class Diagnosis:
         """Whether there is a GPU driver to run them with."""
         return all(f.ok for f in self.findings if f.needed_for == "run")
 
+    @property
+    def can_emulate(self) -> bool:
+        """Whether kernels can be run on the CPU here, as far as the emulator's needs were looked at."""
+        needs = [f for f in self.findings if f.needed_for == "emulate" or f.name == _CUTLASS]
+        return any(f.needed_for == "emulate" for f in needs) and all(f.ok for f in needs)
+
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as a JSON-ready dictionary."""
-        return {**asdict(self), "can_build": self.can_build, "can_run": self.can_run}
+        can = {"can_build": self.can_build, "can_emulate": self.can_emulate, "can_run": self.can_run}
+        return {**asdict(self), **can}
 
 
 def diagnose() -> Diagnosis:
@@ -163,7 +171,7 @@ def _cutlass() -> Finding:
     def find() -> Finding:
         found, _ = find_cutlass()
         return Finding(
-            name="CUTLASS headers",
+            name=_CUTLASS,
             needed_for="build",
             ok=True,
             version=found.version,
@@ -175,7 +183,7 @@ def _cutlass() -> Finding:
     def failed(problem: str) -> Finding:
         include, origin = locate_cutlass()
         return Finding(
-            name="CUTLASS headers",
+            name=_CUTLASS,
             needed_for="build",
             ok=False,
             where=str(include) if include is not None else None,

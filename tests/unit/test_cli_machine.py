@@ -20,10 +20,11 @@ def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.exit_code == 3
     assert "MISS  nvcc" in found.stdout
     assert "fix: pip install 'cutegen[cuda13]'" in found.stdout
-    assert "build kernels  no" in found.stdout
+    assert "build kernels   no" in found.stdout
     assert "CUTEGEN_NVCC" in invoke("doctor", "-v").stdout
     parsed = document("doctor", "--json")
     assert parsed["ok"] is False
+    assert parsed["can_build"] is False
     assert parsed["gpus"] == []
 
 
@@ -54,10 +55,12 @@ def test_cache_settings_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_run_without_a_gpu_is_a_sentence(good: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cutegen.device.gpus", lambda: ())
-    found = invoke("run", good)
-    assert found.exit_code == 3
-    assert found.stderr.startswith("error: run needs a GPU")
-    assert document("run", good, "--json")["error"] == "ToolchainError"
+    for options in (["--device", "cuda"], ["--target", "native"]):
+        found = invoke("run", good, *options)
+        assert found.exit_code == 3
+        assert found.stderr.startswith("error: run --device cuda needs a GPU")
+        assert "--device cpu works without" in found.stderr
+        assert document("run", good, *options, "--json")["error"] == "ToolchainError"
 
 
 def test_run_with_a_torch_that_sees_no_gpu(good: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,11 +138,11 @@ def test_run_names_the_first_wrong_element(good: str, host_kernel: SimpleNamespa
 
 
 def test_threads_of_the_report_are_those_of_the_plan(good: str) -> None:
-    from cutegen.cli.run import _thread_of
     from cutegen.plan import plan
+    from cutegen.trial import thread_finder
 
     found = plan(load(good))
-    thread_of = _thread_of(found)
+    thread_of = thread_finder(found)
     blk_m, blk_n, _ = found.tile
     owners = [thread_of(m, n) for m in range(blk_m) for n in range(blk_n)]
     assert set(owners) == set(range(found.threads))
