@@ -117,7 +117,8 @@ class Matrix:
         wanted: What the kernel wants of it.
         shape: Extents.
         ld: Stride of the mode that is not the major one, in elements; of the packed matrix if that mode has
-            extent 1 at most.
+            extent 1 at most, and an aligned one if there is no element: nobody reads there, but a kernel
+            computes addresses.
     """
 
     wanted: Wanted
@@ -150,6 +151,9 @@ class Matrix:
                 f"kernel built with {wanted.field}: {{major: {other.lower()}}}, or a copy in the other layout"
             )
         ld = stride[minor] if shape[minor] > 1 and not empty else max(shape[major], 1)
+        if empty:
+            step = wanted.align // wanted.dtype.bytes
+            ld = -(-ld // step) * step
         if wanted.field == "d" and ld < shape[major]:
             raise ArgumentError(
                 f"out: elements must not overlap: the stride of {wanted.modes[minor]} must be at least "

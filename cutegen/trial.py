@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import lcm
@@ -228,6 +229,7 @@ def _try(
     kernel: Kernel, problem: Problem, seed: int, repro: str, thread_of: ThreadOf | None, **options: Any
 ) -> Trial:
     config, p = kernel.config, problem
+    _require_memory(p)
     try:
         inputs = exact_inputs(config, p.m, p.n, p.k, seed=seed, with_c=p.beta != 0)
         out = _unwritten(config, p.m, p.n)
@@ -249,6 +251,17 @@ def _try(
         repro=repro,
     )
     return Trial(problem=p, seed=seed, check=result, report=report)
+
+
+def _require_memory(p: Problem) -> None:
+    """Raise unless the operands and their float64 values fit into this machine's memory."""
+    need = 8 * (p.m * p.k + p.n * p.k + 3 * p.m * p.n)
+    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > have:
+        raise LaunchError(
+            f"{p}: making and checking it takes {need / 2**30:.0f} GiB of memory, and this machine has "
+            f"{have / 2**30:.0f} GiB; take a smaller problem"
+        )
 
 
 def _unwritten(config: GemmConfig, m: int, n: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from cutegen.emulator import EmulatorReport, Finding, Place
 
 __all__ = [
+    "ONLY_CPU",
+    "ONLY_GPU",
+    "check_options",
     "finding_lines",
+    "given_options",
     "instruction_lines",
     "processes_option",
     "report_lines",
@@ -49,6 +53,23 @@ schedules_option = click.option(
 timeout_option = click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a run is stopped."
 )
+
+
+ONLY_CPU = ("sanitize", "processes", "schedules", "timeout")
+ONLY_GPU = ("target", "nvcc")
+
+
+def given_options(ctx: click.Context, names: Sequence[str]) -> list[str]:
+    """Those options of a command that the user gave."""
+    default = click.core.ParameterSource.DEFAULT
+    return [name for name in names if ctx.get_parameter_source(name) is not default]
+
+
+def check_options(ctx: click.Context, device: str) -> None:
+    """Raise a usage error if options are given that belong to the other device."""
+    for name in given_options(ctx, ONLY_GPU if device == "cpu" else ONLY_CPU):
+        other = "cuda" if device == "cpu" else "cpu"
+        raise click.UsageError(f"--{name} goes with --device {other}; this run is on {device}", ctx)
 
 
 def report_lines(

@@ -24,6 +24,13 @@ from cutegen.cli.console import (
     table,
     warn,
 )
+from cutegen.cli.emulation import (
+    check_options,
+    processes_option,
+    sanitize_option,
+    schedules_option,
+    timeout_option,
+)
 from cutegen.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,7 +53,14 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 @click.command(name="matrix")
-@click.argument("file", type=click.Path(), metavar="FILE")
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--device",
+    type=click.Choice(["cuda", "cpu"]),
+    default="cuda",
+    show_default=True,
+    help="cuda builds each case with nvcc; cpu runs each in the emulator and compares with float64.",
+)
 @click.option("--check-only", is_flag=True, help="Check the rules and build nothing.")
 @click.option("--shard", metavar="I/N", callback=_shard, help="Only every N-th case from the I-th on.")
 @click.option(
@@ -63,9 +77,16 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @style_option
 @jobs_option
 @nvcc_option
+@schedules_option
+@sanitize_option
+@processes_option
+@timeout_option
 @json_option
+@click.pass_context
 def command(
-    file: str,
+    ctx: click.Context,
+    files: tuple[str, ...],
+    device: str,
     check_only: bool,
     shard: tuple[int, int] | None,
     only: tuple[str, ...],
@@ -76,19 +97,28 @@ def command(
     style: Style,
     jobs: int | None,
     nvcc: str | None,
+    schedules: int,
+    sanitize: bool,
+    processes: int | None,
+    timeout: float | None,
     as_json: bool,
 ) -> int:
-    """Check and build all combinations of a matrix file.
+    """Check and build all combinations of matrix files, or prove them on the CPU.
 
     A matrix file is a config with lists under 'matrix:', expanded as GitHub Actions expands strategy.matrix:
-    all combinations, less 'exclude:', extended by 'include:'. Budgets stand under 'limits:'.
+    all combinations, less 'exclude:', extended by 'include:'. Budgets stand under 'limits:'. A file that is a
+    plain config is one case.
+
+    With --device cpu each case is compiled for the emulator and run on whole and on partial tiles; a wrong
+    element and a finding of the sanitizer fail it. No nvcc and no GPU are needed.
     """
-    from cutegen.matrix import load_matrix, select
+    from cutegen.matrix import load_files, select
     from cutegen.matrix import shard as every
 
     if shards is not None and not github:
         raise click.UsageError("--shards goes with --github; to build one shard, use --shard 1/4")
-    matrix = load_matrix(file)
+    check_options(ctx, device)
+    matrix = load_files(files)
     for note in matrix.notes:
         warn(note)
     cases = select(matrix.cases, only)
@@ -98,11 +128,41 @@ def command(
         click.echo(_github(cases, shards))
         return 0
     started, clock = datetime.now(), time.perf_counter()
-    results = _run(matrix, cases, check_only, style, target, jobs, nvcc)
+    if device == "cpu" and not check_only:
+        results = _prove(matrix, cases, style, schedules, sanitize, jobs, processes, timeout)
+    else:
+        results = _run(matrix, cases, check_only, style, target, jobs, nvcc)
     seconds = time.perf_counter() - clock
+    name = files[0] if len(files) == 1 else "matrix"
     if junit is not None:
-        _write_junit(junit, file, results, started, seconds)
-    return _report(file, results, seconds, as_json=as_json)
+        _write_junit(junit, name, results, started, seconds)
+    return _report(matrix.name, results, seconds, as_json=as_json)
+
+
+def _prove(
+    matrix: Matrix,
+    cases: list[Case],
+    style: Style,
+    schedules: int,
+    sanitize: bool,
+    jobs: int | None,
+    processes: int | None,
+    timeout: float | None,
+) -> list[CaseResult]:
+    from cutegen.matrix.prove import prove_cases
+
+    with progress_bar(len(cases), "running on the CPU") as bar:
+        return prove_cases(
+            cases,
+            illegal=matrix.illegal,
+            style=style,
+            seeds=range(schedules),
+            sanitize=sanitize,
+            jobs=jobs,
+            processes=processes,
+            timeout=timeout,
+            progress=bar.update,
+        )
 
 
 def _run(
@@ -197,12 +257,25 @@ def _figures(result: CaseResult) -> list[str]:
     figures = result.figures
     if not figures:
         return ["", "", "", dim(result.kind or result.kernel or "")]
+    if result.trials:
+        found = figures["findings"]
+        words = f"{found} finding{'s' * (found != 1)}" if result.trials[0].report.sanitized else "not checked"
+        right = f"{figures['elements'] - figures['wrong']} of {figures['elements']} right"
+        conflicts = _degree(figures) if result.trials[0].report.traffic else ""
+        return [right, words, conflicts, dim(f"{result.seconds or 0:.1f} s")]
     return [
         f"{figures['registers']} registers",
         f"{figures['spill_bytes']} B spilled",
         f"{figures['smem_bytes']} B smem",
         dim("cached" if result.artifact is not None and result.artifact.cached else ""),
     ]
+
+
+def _degree(figures: dict[str, int]) -> str:
+    """How many times the ideal number of wavefronts shared memory takes."""
+    if not figures.get("ideal_wavefronts"):
+        return "no wavefronts"
+    return f"{figures['wavefronts'] / figures['ideal_wavefronts']:.2f}x wavefronts"
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -17,7 +17,15 @@ from cutegen.cli.common import (
     target_option,
 )
 from cutegen.cli.console import bold, dim, good, print_json, say, table
-from cutegen.cli.emulation import processes_option, sanitize_option, schedules_option, timeout_option
+from cutegen.cli.emulation import (
+    ONLY_GPU,
+    check_options,
+    given_options,
+    processes_option,
+    sanitize_option,
+    schedules_option,
+    timeout_option,
+)
 from cutegen.errors import CheckFailedError, LaunchError, ToolchainError
 
 if TYPE_CHECKING:
@@ -31,8 +39,6 @@ __all__ = ["command"]
 _DEVICE = "cuda:0"
 _EXTENT = click.IntRange(min=0)
 _ON_A_GPU = 1024
-_ONLY_CPU = ("sanitize", "processes", "schedules", "timeout")
-_ONLY_GPU = ("target", "nvcc")
 
 
 @click.command(name="run")
@@ -125,15 +131,9 @@ def _device(ctx: click.Context, asked: str) -> str:
     """
     from cutegen.device import gpus
 
-    given = {
-        name for name in _ONLY_CPU + _ONLY_GPU
-        if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    }  # fmt: skip
     if asked == "auto":
-        asked = "cuda" if gpus() or given & set(_ONLY_GPU) else "cpu"
-    for name in sorted(given & set(_ONLY_GPU if asked == "cpu" else _ONLY_CPU)):
-        other = "cuda" if asked == "cpu" else "cpu"
-        raise click.UsageError(f"--{name} goes with --device {other}; this run is on {asked}", ctx)
+        asked = "cuda" if gpus() or given_options(ctx, ONLY_GPU) else "cpu"
+    check_options(ctx, asked)
     return asked
 
 

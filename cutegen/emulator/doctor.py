@@ -27,7 +27,15 @@ def diagnose_emulator() -> tuple[Finding, ...]:
 
 def _finding(name: str, find: Callable[[], dict[str, str]], fix: str) -> Finding:
     try:
-        return Finding(name=name, needed_for="emulate", ok=True, **find())
+        found = find()
+        return Finding(
+            name=name,
+            needed_for="emulate",
+            ok=True,
+            version=found.get("version"),
+            where=found.get("where"),
+            origin=found.get("origin"),
+        )
     except (CutegenError, OSError) as error:
         return Finding(name=name, needed_for="emulate", ok=False, problem=str(error), fix=fix)
 

@@ -56,11 +56,13 @@ class Case:
         id: Stable name within the file, made of the values; safe in a shell and as a file name.
         values: What the matrix chose, by dotted path.
         loaded: The config, with places in the matrix file.
+        illegal: What it is if it breaks a rule, where its file says so and not the whole run.
     """
 
     id: str
     values: Mapping[str, Any]
     loaded: LoadedConfig
+    illegal: Literal["fail", "skip"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,21 @@ from typing import Any, Literal
 
 from cutegen.budget import BudgetError, over_budget
 from cutegen.build import Artifact
-from cutegen.errors import CompileError, ConfigError, CutegenError
+from cutegen.emulator import EmulatorReport
+from cutegen.errors import (
+    ArgumentError,
+    CheckFailedError,
+    CompileError,
+    ConfigError,
+    CutegenError,
+    LaunchError,
+    SanitizerError,
+)
 from cutegen.matrix.expand import Case
 from cutegen.matrix.junit import TestCase
 from cutegen.plan import plan
 from cutegen.render import RenderedKernel, Style, render
+from cutegen.trial import Trial
 
 __all__ = ["CaseResult", "Compiler", "run_cases"]
 
@@ -29,6 +39,8 @@ class CaseResult:
         status: Whether it passed; skipped: it is illegal and the file says to skip such cases.
         kernel: The kernel's name, when the config is legal.
         artifact: What was built.
+        trials: What was tried on the CPU.
+        seconds: How long the case took, where it was tried on the CPU.
         error: Why it did not pass.
     """
 
@@ -36,6 +48,8 @@ class CaseResult:
     status: Literal["passed", "failed", "skipped"]
     kernel: str | None = None
     artifact: Artifact | None = None
+    trials: tuple[Trial, ...] = ()
+    seconds: float | None = None
     error: CutegenError | None = None
 
     @property
@@ -52,11 +66,25 @@ class CaseResult:
             return "illegal"
         if isinstance(self.error, CompileError):
             return "compile"
+        if isinstance(self.error, SanitizerError):
+            return "finding"
+        if isinstance(self.error, CheckFailedError):
+            return "mismatch"
+        if isinstance(self.error, (ArgumentError, LaunchError)):
+            return "launch"
         return "toolchain" if self.error is not None else ""
 
     @property
     def figures(self) -> dict[str, int]:
-        """Registers, spills and shared memory, when it was built."""
+        """Registers, spills and shared memory when it was built; counts of runs when it was tried."""
+        if self.trials:
+            return {
+                "runs": len(self.trials),
+                "elements": sum(t.check.total for t in self.trials),
+                "wrong": sum(t.check.bad for t in self.trials),
+                "findings": sum(len(t.report.findings) for t in self.trials),
+                **_conflicts(self.trials[0].report),
+            }
         if self.artifact is None:
             return {}
         used = self.artifact.resources
@@ -80,6 +108,10 @@ class CaseResult:
             found["source"] = str(self.artifact.source)
             found["library"] = str(self.artifact.so)
             found["header"] = str(self.artifact.header)
+        if self.trials:
+            found["trials"] = [trial.to_dict() for trial in self.trials]
+        if self.seconds is not None:
+            found["seconds"] = round(self.seconds, 3)
         if self.error is not None:
             found.update(self.error.to_dict(), exit_code=self.error.exit_code)
         return found
@@ -91,13 +123,24 @@ class CaseResult:
         return TestCase(
             name=self.case.id,
             classname=suite,
-            seconds=seconds,
+            seconds=seconds if self.seconds is None else self.seconds,
             status="error" if fault else self.status,
             kind=self.kind,
             message=" ".join(line.strip() for line in first[:2]),
             detail=str(self.error) if self.error else "",
             properties={name: str(value) for name, value in self.figures.items()},
         )
+
+
+def _conflicts(report: EmulatorReport) -> dict[str, int]:
+    """Wavefronts of shared memory and sectors of global memory of one run, each beside the ideal."""
+    found = {}
+    for space, unit in (("shared", "wavefronts"), ("global", "sectors")):
+        rows = report.by_kind(space).values()
+        if rows:
+            found[unit] = sum(t.cost for t in rows)
+            found[f"ideal_{unit}"] = sum(t.ideal for t in rows)
+    return found
 
 
 def run_cases(
@@ -123,7 +166,7 @@ def run_cases(
         except ConfigError as exc:
             error = case.loaded.located_error(exc)
             results[index] = CaseResult(
-                case=case, status="skipped" if illegal == "skip" else "failed", error=error
+                case=case, status="skipped" if (case.illegal or illegal) == "skip" else "failed", error=error
             )
             continue
         if compiler is None:
