@@ -257,7 +257,17 @@ def test_matrix_for_github_is_one_line_of_json(matrix: str) -> None:
     assert "--shards" in refused.stderr
 
 
+def test_matrix_of_a_plain_config_is_one_case(good: str) -> None:
+    (case,) = document("matrix", good, "--check-only", "--json")["cases"]
+    assert case["id"] == Path(good).stem
+    Path(good).write_text(GOOD + "matrx: {stages: [3, 4]}\n")
+    refused = invoke("matrix", good, "--check-only")
+    assert refused.exit_code == 2
+    assert "matrx" in refused.stderr
+
+
 def test_matrix_that_is_no_matrix(good: str) -> None:
+    Path(good).write_text(GOOD + "matrix: 3\n")
     found = invoke("matrix", good)
     assert found.exit_code == 2
     assert "must hold lists" in found.stderr
