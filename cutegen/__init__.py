@@ -16,6 +16,7 @@ from cutegen.version import __version__
 if TYPE_CHECKING:
     from cutegen.building import build, build_many
     from cutegen.config import GemmConfig
+    from cutegen.emulator import emulate
     from cutegen.errors import (
         ArgumentError,
         CacheError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         CutegenError,
         LaunchError,
         SanitizerError,
+        SourceError,
         ToolchainError,
         Violation,
     )
@@ -46,12 +48,14 @@ __all__ = [
     "Kernel",
     "LaunchError",
     "SanitizerError",
+    "SourceError",
     "ToolchainError",
     "Violation",
     "__version__",
     "build",
     "build_many",
     "check",
+    "emulate",
     "load",
     "loads",
     "plan",
@@ -67,6 +71,7 @@ _HOME = {
     "build": "building",
     "build_many": "building",
     "check": "rules",
+    "emulate": "emulator",
     "load": "loader",
     "loads": "loader",
     "plan": "plan",

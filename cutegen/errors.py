@@ -20,6 +20,7 @@ __all__ = [
     "CutegenWarning",
     "LaunchError",
     "SanitizerError",
+    "SourceError",
     "ToolchainError",
     "UnwritableCacheError",
     "Violation",
@@ -173,6 +174,16 @@ class CompileError(CutegenError):
             f"compiling {self.source} failed: {self.first_error}\n"
             f"  reproduce with: {shlex.join(self.command)}"
         )
+
+
+class SourceError(CompileError):
+    """A compiler refused a source file of the user's own; the log names its lines."""
+
+    @property
+    def more_errors(self) -> list[str]:
+        """Lines of the log that name errors, after the first one; ten at most."""
+        lines = [line.strip() for line in self.log.splitlines() if "error:" in line]
+        return [line for line in lines if line != self.first_error][:10]
 
 
 class ArgumentError(CutegenError, ValueError):

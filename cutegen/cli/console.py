@@ -12,7 +12,7 @@ import click
 
 from cutegen import settings
 from cutegen.cli.output import current, emit
-from cutegen.errors import CompileError, ConfigError, CutegenError, Violation
+from cutegen.errors import CompileError, ConfigError, CutegenError, SourceError, Violation
 from cutegen.yamlread import LocatedViolation
 
 __all__ = [
@@ -115,6 +115,9 @@ def error_lines(error: CutegenError) -> Iterator[str]:
         first, *rest = str(error).splitlines()
         yield f"{head} {first}"
         yield from rest
+        if isinstance(error, SourceError):
+            yield from (f"  {line.strip()}" for line in error.more_errors)
+            return
         yield "  the rules passed this config: please report this as a fault of cutegen or of the toolchain"
     else:
         first, *rest = str(error).splitlines() or [type(error).__name__]

@@ -82,7 +82,7 @@ def report_lines(
         sources: Texts by file name; findings quote their lines.
         counts: Whether to print the tables of memory accesses and of instructions.
     """
-    words = f"{report.ctas} CTAs in {report.seconds:.2f} s"
+    words = f"{report.ctas} CTA{'s' * (report.ctas != 1)} in {report.seconds:.2f} s"
     if report.sanitized:
         number = len(report.findings)
         words += ", " + (good("clean") if report.clean else bad(f"{number} finding{'s' * (number != 1)}"))

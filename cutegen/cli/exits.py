@@ -22,7 +22,7 @@ __all__ = ["EXIT_CODES", "Stopped", "exit_code_of"]
 
 EXIT_CODES: dict[int, str] = {
     0: "done",
-    1: "a check failed: wrong result, or over a budget",
+    1: "a check failed: wrong result, a finding of the emulator, or over a budget",
     2: "a bad config, or a bad command line",
     3: "compiler, headers, driver or GPU missing, or the cache cannot be written",
     4: "the compiler failed",

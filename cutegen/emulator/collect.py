@@ -76,7 +76,8 @@ class _Places:
 
 def _findings(records: Sequence[dict[str, Any]], places: _Places) -> tuple[Finding, ...]:
     merged: dict[tuple[str, Place, str], Finding] = {}
-    for r in records:
+    # Workers report in any order; the lowest CTA is the one to name, so that reports of two runs agree.
+    for r in sorted(records, key=lambda r: tuple(reversed(r["block"]))):
         place = places.place(r["pc"]) if r["pc"] else _UNKNOWN
         other = places.place(r["other_pc"]) if r["other_pc"] else None
         if r["kind"] == "divergent-barrier" and other == place and r["pc"] != r["other_pc"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from cutegen.errors import CompileError
 from cutegen.render import RenderedKernel
 from cutegen.toolchain.process import run
 
-__all__ = ["CompiledSource", "compile_source", "compile_text"]
+__all__ = ["CompiledSource", "compile_source", "compile_text", "split_options"]
 
 #: Copies that the compiler leaves to the C library come to the runtime first.
 _LINK = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset")
+#: Macros that CUTLASS, CuTe and CUDA read in their headers.
+_LIBRARY_MACROS = ("CUTLASS_", "CUTE_", "CUDA", "__CUDA", "NDEBUG", "CCCL_", "THRUST_", "_CCCL", "_GLIBCXX")
 _DYNAMIC = re.compile(r"\bextern\s+__shared__[^;]*?\b(\w+)\s*\[\s*\]\s*;")
 
 
@@ -118,6 +121,33 @@ def _unchanged_names(text: str) -> tuple[str, ...] | None:
     return names
 
 
+def split_options(options: Sequence[str]) -> tuple[str, tuple[str, ...], bool]:
+    """Options as a precompiled header bears them.
+
+    Returns:
+        Macros of ``-D`` and ``-U`` as the text of a header that comes behind it; the other options; and
+        whether it may be used. It may not when an option changes what the library headers mean: a macro of
+        theirs, or an option such as ``-std``.
+    """
+    words = list(options)
+    macros: list[str] = []
+    others: list[str] = []
+    usable = True
+    while words:
+        word = words.pop(0)
+        if word in ("-D", "-U", "-I") and words:
+            word += words.pop(0)
+        if word[:2] in ("-D", "-U") and not word[2:].startswith(_LIBRARY_MACROS):
+            name, equals, value = word[2:].partition("=")
+            macros.append(f"#define {name} {value if equals else 1}" if word[1] == "D" else f"#undef {name}")
+            continue
+        others.append(word)
+        if word in ("-isystem", "-include") and words:
+            others.append(words.pop(0))
+        usable &= word.startswith(("-I", "-isystem", "-include", "-W", "-w"))
+    return "".join(f"{line}\n" for line in macros), tuple(others), usable
+
+
 def _compile(
     host: HostToolchain,
     prepared: Prepared,
@@ -132,30 +162,39 @@ def _compile(
     source.write_text(text, encoding="utf-8")
     compiled = source
     if dynamic is None:
-        compiled = out / f"{name}.rewritten.cpp"
+        compiled = out / "rewritten" / f"{name}.cu"  # debuggers name this file when they overlook #line
+        compiled.parent.mkdir()
         try:
             rewritten = rewrite_source(text).text
         except ValueError as error:
             raise CompileError(str(source), [str(host.cxx)], f"error: {error}") from error
         compiled.write_text(f'#line 1 "{name}.cu"\n{rewritten}\n{suffix}', encoding="utf-8")
+    family = family_of(prepared.arch)
+    macros, others, usable = split_options(options)
     pch = prepared.pch / "pch.hpp"
     precompiled = ["-include", str(pch), "-Winvalid-pch"]
     if host.family == "clang":
         precompiled = ["-include-pch", f"{pch}.pch"]
+    if not usable:
+        precompiled = ["-include", str(prepared.includes[0] / "cutegen_emu" / f"pch_{family}.hpp")]
+    if macros:
+        # NOTE: g++ refuses a precompiled header behind a macro that the header might use.
+        (out / "options.hpp").write_text(macros, encoding="utf-8")
+        others = ("-include", "options.hpp", *others)
     argv = [
         str(host.cxx),
-        *compile_flags(host, family_of(prepared.arch)),
+        *compile_flags(host, family),
         *precompiled,
         "-include",
         str(prepared.pch / f"{prepared.arch}.hpp"),
         *(f"-D{array}=(*cge_dynamic_shared())" for array in dynamic or ()),
         *(f"-I{path}" for path in prepared.includes[: -len(host.cuda)]),
         *(f"-isystem{path}" for path in host.cuda),
-        *options,
+        *others,
         "-pipe",
         "-c",
         "-xc++",
-        compiled.name,
+        str(compiled.relative_to(out)),
         "-o",
         f"{name}.o",
     ]

@@ -11,7 +11,7 @@ namespace cge {
 
 constexpr uintptr_t kGlobalWindow = uintptr_t(0x210000000000);
 constexpr uintptr_t kWindows = kSharedWindow;  // both windows lie in one span, so one comparison finds them
-constexpr uintptr_t kWindowsSpan = uintptr_t(0x020000000000);
+constexpr uintptr_t kWindowsSpan = uintptr_t(0x060000000000);  // cudaMalloc begins 2 TiB in
 
 // Who touched an element of a writable buffer. It lies in memory that all workers share.
 struct ElementRecord {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
+#include <memory>  // libstdc++ says __noinline__ in it, which is a macro below
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -11,11 +11,11 @@
 
 namespace cge {
 
-// An argument in a 16-byte slot: numbers come as int64 and as double.
-template <class T>
+// An argument in a 16-byte slot: numbers come as int64 and as double, other things as their bytes.
+template <int Given, class T>
 std::remove_cv_t<std::remove_reference_t<T>> argument(void const* slot) {
   using V = std::remove_cv_t<std::remove_reference_t<T>>;
-  if constexpr (std::is_floating_point_v<V>) {
+  if constexpr (Given == 0 && std::is_floating_point_v<V>) {
     double d;
     std::memcpy(&d, static_cast<char const*>(slot) + 8, 8);
     return V(d);
@@ -27,13 +27,34 @@ std::remove_cv_t<std::remove_reference_t<T>> argument(void const* slot) {
   }
 }
 
-template <class... A, size_t... I>
+// What a launch passes for a parameter: kArray, kNull, kNumber, or how many bytes. `Index` is for messages.
+constexpr int kArray = -1, kNull = -2, kNumber = 0;
+
+template <int Index, int Given, class T>
+struct Passed {
+  using V = std::remove_cv_t<std::remove_reference_t<T>>;
+  static constexpr bool pointer = std::is_pointer_v<V>;
+  static constexpr bool number = std::is_arithmetic_v<V> || std::is_enum_v<V>;
+  static_assert(Given != kArray || pointer, "launch: an array is passed for a parameter that is no pointer");
+  static_assert(Given != kNull || pointer, "launch: a null pointer is passed for a parameter that is no pointer");
+  static_assert(Given != kNumber || !pointer, "launch: a number is passed for a parameter that is a pointer");
+  static_assert(Given != kNumber || pointer || number,
+                "launch: a number is passed for a parameter of a class type; give it a dtype, or bytes");
+  static_assert(Given <= 0 || int(sizeof(V)) == Given, "launch: a value of another size than the parameter is passed");
+  static constexpr bool ok = true;
+};
+
+template <int... Given, class... A, size_t... I>
 void call_with(void (*kernel)(A...), void** slots, std::index_sequence<I...>) {
-  kernel(argument<A>(slots[I])...);
+  static_assert((Passed<int(I), Given, A>::ok && ...));
+  kernel(argument<Given, A>(slots[I])...);
 }
-template <class... A>
+template <int... Given, class... A>
 void call(void (*kernel)(A...), void** slots) {
-  call_with(kernel, slots, std::index_sequence_for<A...>{});
+  static_assert(sizeof...(Given) == sizeof...(A), "launch: the kernel has more or fewer parameters than are passed");
+  if constexpr (sizeof...(Given) == sizeof...(A)) {
+    call_with<Given...>(kernel, slots, std::index_sequence_for<A...>{});
+  }
 }
 
 // cudaLaunchKernelEx with typed arguments.
