@@ -28,6 +28,7 @@ _OTHERS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "cutegen/config.py; docs/config.md",
         ),
         ("matrix", "A matrix is expanded as GitHub Actions expands strategy.matrix.", "docs/ci.md"),
+        ("launch", "A launch has known fields of known types.", "docs/emulate.md"),
     ),
     "budget": (
         (

@@ -306,7 +306,7 @@ def test_rules_are_listed_with_reason_and_source() -> None:
     parsed = document("rules", "--json")["rules"]
     ids = [r["id"] for r in parsed]
     assert len(ids) == len(set(ids))
-    others = {"yaml", "schema", "matrix", "budget", *TARGET_RULES}
+    others = {"yaml", "schema", "matrix", "launch", "budget", *TARGET_RULES}
     assert set(ids) == {r.id for r in all_rules()} | others
     for rule in parsed:
         assert all(rule[key] for key in ("id", "family", "reason", "source"))
