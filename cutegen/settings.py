@@ -87,8 +87,8 @@ VARIABLES: dict[str, Variable] = {
         ),
         Variable(
             name="CUTEGEN_CACHE_SIZE",
-            meaning="Size over which the least recently used kernels are dropped after a build, for "
-            "example 500M or 2GiB; 0 means no limit.",
+            meaning="Size over which damaged entries, failed builds and then the least recently used kernels "
+            "are dropped after a build, for example 500M or 2GiB; 0 means no limit.",
             default="4GiB",
         ),
         Variable(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cutegen.binding import MOST_DEVICES, UNCHECKED, pack_launch
 from cutegen.config import CopyG2S, GemmConfig
 from cutegen.errors import ArgumentError, ToolchainError
+from cutegen.install import install_command
 from cutegen.operand_check import (
     BOrder,
     Matrix,
@@ -73,7 +74,7 @@ def _torch() -> Any:
         import torch
     except ImportError as error:
         raise ToolchainError(
-            "calling a kernel needs torch, which is not installed: pip install 'cutegen[torch]'"
+            f"calling a kernel needs torch, which is not installed: {install_command('torch')}"
         ) from error
     return torch
 

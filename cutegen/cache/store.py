@@ -175,7 +175,7 @@ class Store:
     def _mark_used(self, directory: Path) -> None:
         manifest = directory / MANIFEST
         with contextlib.suppress(OSError):
-            if time.time() - manifest.stat().st_mtime > _TOUCH_AFTER:
+            if abs(time.time() - manifest.stat().st_mtime) > _TOUCH_AFTER:
                 os.utime(manifest)
 
 
@@ -188,6 +188,6 @@ def _list(directory: Path, pattern: str) -> list[Path]:
 
 def _older(path: Path, now: float, age: float) -> bool:
     try:
-        return now - path.stat().st_mtime > age
+        return abs(now - path.stat().st_mtime) > age  # a clock that was wrong left times yet to come
     except OSError:
         return False

@@ -94,7 +94,7 @@ def _info(as_json: bool) -> None:
         print_json({"ok": True, **facts.to_dict()})
         return
     limit = size_text(facts.size_limit) if facts.size_limit else "none"
-    state = "writable" if facts.writable else "read-only: builds go to a temporary directory"
+    state = "writable" if facts.problem is None else f"cannot be written: {facts.problem}"
     rows = [
         ["directory", facts.root],
         ["state", state if facts.exists else f"{state}; not made yet"],
@@ -104,7 +104,11 @@ def _info(as_json: bool) -> None:
     if facts.free is not None:
         rows.append(["free", size_text(facts.free)])
     if facts.damaged or facts.failed:
-        rows.append(["kept aside", f"{facts.damaged} damaged, {facts.failed} failed; 'clear' removes them"])
+        size = f"{size_text(facts.aside_bytes)}, which count towards the limit"
+        rows.append(["kept aside", f"{facts.damaged} damaged, {facts.failed} failed, in {size}"])
+    if facts.other_bytes:
+        other = f"{size_text(facts.other_bytes)} of the emulator and the renderer, apart from the limit"
+        rows.append(["besides", other])
     for line in table(rows, indent=0):
         say(line)
 
@@ -134,12 +138,19 @@ def _prune(max_size: int | None, max_age: float | None, as_json: bool) -> None:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
 def _clear(yes: bool, as_json: bool) -> None:
-    """Drop every kernel and what failed builds left."""
+    """Drop every kernel and what failed builds left.
+
+    Asks first; where there is no terminal to ask at, --yes must be given.
+    """
     from cutegen.cache import clear
 
     cache = _cache()
-    if not yes and not as_json and sys.stdin.isatty():
-        click.confirm(f"drop every kernel in {cache.store.root}?", abort=True, err=True)
+    if not yes:
+        if as_json or sys.stdin is None or not sys.stdin.isatty():
+            raise click.UsageError(f"dropping every kernel in {cache.store.root} needs --yes here")
+        if not click.confirm(f"drop every kernel in {cache.store.root}?", err=True):
+            say("nothing was dropped", err=True)
+            return
     _show_pruned(clear(cache.store), as_json)
 
 

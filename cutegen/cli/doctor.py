@@ -26,7 +26,8 @@ _MISSING = ToolchainError.exit_code
 def command(verbose: bool, as_json: bool) -> int:
     """Say what was found of compilers, headers and driver, and what is missing.
 
-    Exit code 0 when kernels can be built here, 3 when not. Nothing is changed.
+    One line each: state, what, version, where. Exit code 0 when kernels can be built here, 3 when not.
+    Nothing is changed.
     """
     from dataclasses import replace
 
@@ -42,33 +43,46 @@ def command(verbose: bool, as_json: bool) -> int:
         listed = [{"ordinal": g.ordinal, "name": g.name, "target": g.target} for g in devices]
         print_json({"ok": found.can_build, "exit_code": code, **found.to_dict(), "gpus": listed})
         return code
+    for line in table([_row(finding) for finding in found.findings], indent=0):
+        say(line)
     for finding in found.findings:
-        for line in _lines(finding, verbose=verbose):
+        for line in _details(finding, verbose=verbose):
             say(line)
     _show_settings(found, verbose=verbose)
     say()
-    say(f"{bold('build kernels')}   {good('yes') if found.can_build else bad('no')}")
-    say(f"{bold('run on the CPU')}  {good('yes') if found.can_emulate else bad('no')}")
-    say(f"{bold('run on a GPU')}    {_run_line(found, devices)}")
+    answers = [
+        [bold("build kernels"), good("yes") if found.can_build else bad("no")],
+        [bold("run on the CPU"), good("yes") if found.can_emulate else bad("no")],
+        [bold("run on a GPU"), _run_line(found, devices)],
+    ]
+    for line in table(answers, indent=0):
+        say(line)
     return code
 
 
-def _lines(finding: Finding, *, verbose: bool) -> Iterator[str]:
-    version = f"  {finding.version}" if finding.version else ""
-    origin = f" ({finding.origin})" if finding.origin else ""
-    where = f"  {dim(finding.where + origin)}" if finding.where else ""
-    optional = finding.needed_for != "build"
-    word = good("ok  ") if finding.ok else (dim("none") if optional else bad("MISS"))
-    rest = f"{version}{where}"
-    yield f"{word}  {bold(f'{finding.name:<16}' if rest else finding.name)}{rest}"
-    if not finding.ok:
-        for text in (finding.problem or "").splitlines():
-            yield f"      {text}"
-    if verbose or not finding.ok:
-        for note in finding.notes:
-            yield f"      {dim(note)}"
-    if finding.fix:
-        yield f"      {click.style('fix:', fg='cyan')} {finding.fix}"
+def _row(finding: Finding) -> list[str]:
+    state = good("ok") if finding.ok else (bad if finding.needed_for == "build" else dim)(finding.state)
+    place = ""
+    if finding.where is not None:
+        origin = f" ({finding.origin})" if finding.origin else ""
+        place = dim(f"{finding.where}{origin}")
+    if finding.state == "missing":
+        place = f"needed {finding.use}: {finding.fix}"
+    return [state, bold(finding.name), finding.version or "-", place]
+
+
+def _details(finding: Finding, *, verbose: bool) -> Iterator[str]:
+    """What does not fit into the line of a finding: why it is no good, and where it was looked for."""
+    shown = verbose or (not finding.ok and (finding.needed_for == "build" or finding.state == "broken"))
+    lines = [*(finding.problem or "").splitlines(), *finding.notes] if shown else []
+    if not lines and finding.state != "broken":
+        return
+    yield ""
+    yield f"{bold(finding.name)}"
+    for text in lines:
+        yield f"  {text}"
+    if finding.fix and not finding.ok:
+        yield f"  {click.style('fix:', fg='cyan')} {finding.fix}"
 
 
 def _show_settings(found: Diagnosis, *, verbose: bool) -> None:

@@ -27,6 +27,7 @@ from cutegen.cli.emulation import (
     timeout_option,
 )
 from cutegen.errors import CheckFailedError, LaunchError, ToolchainError
+from cutegen.install import install_command
 
 if TYPE_CHECKING:
     from cutegen.kernel import Kernel
@@ -213,7 +214,7 @@ def _require_gpu() -> str:
     try:
         import torch
     except ImportError:
-        raise ToolchainError("run needs torch; install it: pip install 'cutegen[torch]'") from None
+        raise ToolchainError(f"run needs torch; install it: {install_command('torch')}") from None
     if not torch.cuda.is_available():
         raise ToolchainError(
             f"torch {torch.__version__} sees no GPU, though the driver does; install a CUDA build of torch"

@@ -8,20 +8,21 @@ from collections.abc import Callable
 from cutegen.emulator.host import cxx_facts, find_cuda_headers, find_cxx
 from cutegen.emulator.symbols import find_tool
 from cutegen.errors import CutegenError
-from cutegen.toolchain.doctor import Finding
+from cutegen.install import install_command
+from cutegen.toolchain.doctor import Finding, version_number
 
 __all__ = ["diagnose_emulator"]
-
-_HEADERS = "pip install 'cutegen[emulator]', or set CUTEGEN_CUDA_INCLUDE to the directory of cuda_runtime.h"
 
 
 def diagnose_emulator() -> tuple[Finding, ...]:
     """The findings ``needed_for="emulate"``; CUTLASS, which building needs too, is not repeated."""
+    install = install_command("emulator")
+    headers = f"{install}, or set CUTEGEN_CUDA_INCLUDE to the directory of cuda_runtime.h"
     return (
         _finding("C++ compiler", _compiler, "install g++ 11 or clang++ 14, or later, or set CUTEGEN_CXX"),
-        _finding("emulator headers", _headers, _HEADERS),
+        _finding("emulator headers", _headers, headers),
         _finding("addr2line", _lines, "install binutils; without it findings have no lines"),
-        _finding("numpy", _numpy, "pip install 'cutegen[emulator]'"),
+        _finding("numpy", _numpy, install),
     )
 
 
@@ -42,7 +43,7 @@ def _finding(name: str, find: Callable[[], dict[str, str]], fix: str) -> Finding
 
 def _compiler() -> dict[str, str]:
     path, origin = find_cxx()
-    return {"version": cxx_facts(path)[1], "where": str(path), "origin": origin}
+    return {"version": version_number(cxx_facts(path)[1]), "where": str(path), "origin": origin}
 
 
 def _headers() -> dict[str, str]:

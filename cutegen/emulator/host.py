@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cutegen import settings
 from cutegen.errors import ToolchainError
+from cutegen.install import install_command
 from cutegen.toolchain.headers import find_cutlass, header_digest
 from cutegen.toolchain.nvcc import locate_nvcc
 from cutegen.toolchain.process import run
@@ -21,7 +22,6 @@ __all__ = ["HostToolchain", "cxx_facts", "find_cuda_headers", "find_cxx", "find_
 _NAMES = ("g++", "c++", "clang++", "clang++-14", "g++-12", "g++-11")
 _MINIMUM = {"gcc": 11, "clang": 14}
 _HOW_CXX = "install g++ (11 or later) or clang++ (14 or later), or set CUTEGEN_CXX"
-_HOW_CUDA = "pip install 'cutegen[emulator]', or set CUTEGEN_CUDA_INCLUDE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,9 @@ def find_cuda_headers() -> tuple[tuple[Path, ...], str]:
                 return (include,), origin
         tried.append(f"{origin}: {include}")
     looked = "; ".join(tried) or "nowhere to look"
-    raise ToolchainError(f"the CUDA headers were not found ({looked}); {_HOW_CUDA}")
+    raise ToolchainError(
+        f"the CUDA headers were not found ({looked}); {install_command('emulator')}, or set CUTEGEN_CUDA_INCLUDE"
+    )
 
 
 def _cuda_places() -> list[tuple[str, Path]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,15 +15,22 @@ from cutegen import settings
 from cutegen.cache import info
 from cutegen.cache.store import Store
 from cutegen.errors import CutegenError
+from cutegen.install import install_command
 from cutegen.toolchain.headers import CUTLASS_MINIMUM, check_cuda_headers, find_cutlass, locate_cutlass
 from cutegen.toolchain.host import find_host_compiler, locate_host_compiler
 from cutegen.toolchain.model import Nvcc
 from cutegen.toolchain.nvcc import find_nvcc, locate_nvcc
 
-__all__ = ["Diagnosis", "Finding", "SettingValue", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "SettingValue", "diagnose", "version_number"]
 
 _CUTLASS = "CUTLASS headers"
-_CUDA = "pip install 'cutegen[cuda13]', or set CUTEGEN_NVCC to the nvcc of a CUDA toolkit"
+_USES = {
+    "build": "to build kernels",
+    "emulate": "to run kernels on the CPU",
+    "run": "to run kernels on a GPU",
+    "torch": "to call kernels with torch tensors",
+    "speed": "to keep kernels",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,20 @@ class Finding:
     problem: str | None = None
     fix: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """``ok``, ``missing``, or ``broken``: it is there and no good."""
+        return "ok" if self.ok else "missing" if self.where is None else "broken"
+
+    @property
+    def use(self) -> str:
+        """What it is needed for, in words."""
+        return _USES[self.needed_for]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as a JSON-ready dictionary."""
+        return {**asdict(self), "state": self.state}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +114,13 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as a JSON-ready dictionary."""
-        can = {"can_build": self.can_build, "can_emulate": self.can_emulate, "can_run": self.can_run}
-        return {**asdict(self), **can}
+        return {
+            "findings": [finding.to_dict() for finding in self.findings],
+            "settings": [asdict(setting) for setting in self.settings],
+            "can_build": self.can_build,
+            "can_emulate": self.can_emulate,
+            "can_run": self.can_run,
+        }
 
 
 def diagnose() -> Diagnosis:
@@ -114,6 +141,10 @@ def diagnose() -> Diagnosis:
             for v in settings.VARIABLES.values()
         ),
     )
+
+
+def _get_cuda() -> str:
+    return f"{install_command('cuda13')}, or set CUTEGEN_NVCC to the nvcc of a CUDA toolkit"
 
 
 def _attempt(find: Callable[[], Finding], failed: Callable[[str], Finding]) -> Finding:
@@ -137,7 +168,7 @@ def _nvcc() -> tuple[Nvcc | None, Finding]:
             where=str(place.path) if place is not None else None,
             origin=place.origin if place is not None else None,
             problem=problem,
-            fix=_CUDA,
+            fix=_get_cuda(),
             notes=notes,
         )
     return nvcc, Finding(
@@ -153,7 +184,7 @@ def _nvcc() -> tuple[Nvcc | None, Finding]:
 
 def _cuda_headers(nvcc: Nvcc | None) -> Finding:
     def failed(problem: str) -> Finding:
-        return Finding(name="CUDA headers", needed_for="build", ok=False, problem=problem, fix=_CUDA)
+        return Finding(name="CUDA headers", needed_for="build", ok=False, problem=problem, fix=_get_cuda())
 
     def find() -> Finding:
         if nvcc is None:
@@ -202,10 +233,10 @@ def _host_compiler() -> Finding:
             name="host C compiler",
             needed_for="build",
             ok=True,
-            version=found.version,
+            version=version_number(found.version),
             where=found.argv[0],
             origin=found.origin,
-            notes=(f"builds for {found.machine}",),
+            notes=(found.version, f"builds for {found.machine}"),
         )
 
     def failed(problem: str) -> Finding:
@@ -217,10 +248,16 @@ def _host_compiler() -> Finding:
             where=argv[0] if argv else None,
             origin=origin,
             problem=problem,
-            fix="install gcc or clang (Debian: apt install gcc), or set CUTEGEN_CC",
+            fix="install gcc and g++ (Debian: apt install g++), or set CUTEGEN_CC",
         )
 
     return _attempt(find, failed)
+
+
+def version_number(text: str) -> str:
+    """The version number in a compiler's own words, of which the last is its own."""
+    numbers: list[str] = re.findall(r"\b\d+(?:\.\d+)+", text)
+    return numbers[-1] if numbers else text
 
 
 def _cache() -> Finding:
@@ -231,22 +268,20 @@ def _cache() -> Finding:
     except CutegenError as error:
         limit, problem = 0, str(error)
     facts = info(Store(settings.cache_dir()), size_limit=limit)
-    if problem is None and not facts.writable:
-        problem = (
-            f"{facts.root} cannot be written; kernels are kept only as long as the process that built them"
-        )
+    if problem is None and facts.problem is not None:
+        problem = f"it cannot be written ({facts.problem}); 'cutegen build' needs -o, and builds all anew"
     mib = 1024**2
     free = "unknown" if facts.free is None else f"{facts.free // mib} MiB"
     return Finding(
-        name="cache",
+        name="kernel cache",
         needed_for="speed",
         ok=problem is None,
         where=facts.root,
         problem=problem,
         fix=None
         if problem is None
-        else "set CUTEGEN_CACHE_DIR to a writable directory, and sizes as described",
-        notes=(f"{facts.entries} kernels, {facts.bytes // mib} MiB, {free} free",),
+        else "set CUTEGEN_CACHE_DIR to a directory that can be written and has space, and sizes as described",
+        notes=(f"{facts.entries} kernels in {facts.bytes // mib} MiB, {free} free",),
     )
 
 
@@ -292,7 +327,7 @@ def _torch() -> Finding:
             needed_for="torch",
             ok=False,
             problem="torch is not installed; kernels are called with torch tensors",
-            fix="pip install 'cutegen[torch]'",
+            fix=install_command("torch"),
         )
     try:
         version = importlib.metadata.version("torch")

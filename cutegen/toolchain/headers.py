@@ -13,6 +13,7 @@ from typing import Any
 
 from cutegen import settings
 from cutegen.errors import ToolchainError
+from cutegen.install import install_command
 from cutegen.toolchain.memo import Memo, settle
 from cutegen.toolchain.model import Cutlass, Nvcc
 from cutegen.toolchain.trees import Tree, digest_tree, files, included_names, reachable, tree_stamp, walk
@@ -114,7 +115,7 @@ def check_cuda_headers(nvcc: Nvcc) -> None:
         looked = ", ".join(map(str, nvcc.includes)) or "no include directory"
         raise ToolchainError(
             f"CUDA headers are missing for {nvcc.path}: {', '.join(missing)}; looked in {looked}. "
-            "Set CUTEGEN_CUDA_INCLUDE, or install a complete set: pip install 'cutegen[cuda13]'"
+            f"Set CUTEGEN_CUDA_INCLUDE, or install a complete set: {install_command('cuda13')}"
         )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,11 @@ __all__ = ["find_host_compiler", "locate_host_compiler"]
 
 _NAMES = ("gcc", "cc", "clang")
 _QUERY_SECONDS = 60.0
-_HOW = "install gcc or clang, or set CUTEGEN_CC to a C compiler"
+_HOW = "install gcc and g++, or clang, or set CUTEGEN_CC to a C compiler"
+#: What a launcher includes, and what CuTe does: a compiler may be there without the headers of its library.
+_TRIAL_C = "#include <dlfcn.h>\n#include <pthread.h>\n#include <stdatomic.h>\nint trial(void) { return 0; }\n"
+_TRIAL_BYTES = 1 << 20
+_TRIAL_CXX = "#include <cstdint>\n#include <type_traits>\n#include <utility>\n"
 
 
 def locate_host_compiler() -> tuple[tuple[str, ...] | None, str]:
@@ -50,13 +57,15 @@ def find_host_compiler() -> HostCompiler:
     argv, origin = locate_host_compiler()
     if argv is None:
         raise ToolchainError(f"no host C compiler was found (looked for {origin}); {_HOW}")
-    facts = Memo("host", "\0".join(argv)).get(_still_holds, lambda: _examine(argv))
+    for_nvcc = _tell_nvcc(argv, origin)
+    cxx = for_nvcc or (settings.get("NVCC_CCBIN") is None and argv == (_nvccs_own(),))
+    facts = Memo("host", "\0".join([*argv, str(cxx)])).get(_still_holds, lambda: _examine(argv, origin, cxx))
     return HostCompiler(
         argv=argv,
         origin=origin,
         version=facts["version"],
         machine=facts["machine"],
-        for_nvcc=_tell_nvcc(argv, origin),
+        for_nvcc=for_nvcc,
     )
 
 
@@ -69,6 +78,10 @@ def _tell_nvcc(argv: tuple[str, ...], origin: str) -> bool:
     return len(argv) == 1 and Path(argv[0]).name != "gcc"
 
 
+def _nvccs_own() -> str | None:
+    return shutil.which("gcc", path=settings.get("PATH") or os.defpath)
+
+
 def _split(value: str) -> list[str]:
     try:
         return shlex.split(value)
@@ -76,7 +89,7 @@ def _split(value: str) -> list[str]:
         return []
 
 
-def _examine(argv: tuple[str, ...]) -> dict[str, Any]:
+def _examine(argv: tuple[str, ...], origin: str, cxx: bool) -> dict[str, Any]:
     # NOTE: several names may lead to one compiler through symlinks and wrappers; words[0] is what we watch.
     watched = stamps(_watched(argv))
     if watched is None:
@@ -84,11 +97,54 @@ def _examine(argv: tuple[str, ...]) -> dict[str, Any]:
     settle(max(max(stamp[1:]) for stamp in watched.values()))
     first = next(iter(_ask(argv, "--version").splitlines()), "").strip()
     program = re.escape(Path(argv[0]).name)
+    machine = _ask(argv, "-dumpmachine").strip()
+    _try(argv, origin, cxx)
     return {
         "stamps": watched,
         "version": re.sub(rf"^{program}\s+(?=\()", "", first),  # gcc repeats the name it was called by
-        "machine": _ask(argv, "-dumpmachine").strip(),
+        "machine": machine,
     }
+
+
+def _try(argv: tuple[str, ...], origin: str, cxx: bool) -> None:
+    """Build a small library, and a small C++ object if nvcc uses this compiler.
+
+    Raises:
+        ToolchainError: If that does not work, as without the C library's headers or without g++.
+    """
+    trials = [("C", _TRIAL_C, ("-x", "c", "-fPIC", "-shared"), "gcc libc6-dev")]
+    if cxx:
+        trials.append(("C++", _TRIAL_CXX, ("-x", "c++", "-std=c++17", "-c"), "g++"))
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix="cutegen-") as directory:
+        for language, text, flags, packages in trials:
+            why = _why_not(argv, flags, text, Path(directory))
+            stat = os.statvfs(directory)
+            if why is None or stat.f_bavail * stat.f_frsize < _TRIAL_BYTES:  # a full disk proves nothing
+                continue
+            needed = ", which nvcc needs of it" if language == "C++" else ""
+            raise ToolchainError(
+                f"{argv[0]} ({origin}) cannot compile {language}{needed}: {why}; install a whole compiler "
+                f"(Debian: apt install {packages}), or set CUTEGEN_CC to one"
+            )
+
+
+def _why_not(argv: tuple[str, ...], flags: Sequence[str], text: str, directory: Path) -> str | None:
+    """Why a text does not compile, or None when it does."""
+    source, out = directory / "trial.txt", directory / "trial.out"
+    source.write_text(text, encoding="ascii")
+    out.unlink(missing_ok=True)
+    command = [*argv, *flags, "-o", out.name, source.name]
+    done = run(command, cwd=directory, env=settings.child_environment(directory), timeout=_QUERY_SECONDS)
+    if done.returncode != 0:
+        return _first_error(done.output) or done.describe_end()
+    if not out.is_file() or out.stat().st_size == 0:
+        return "it ends well and writes nothing, so it is no compiler"
+    return None
+
+
+def _first_error(output: str) -> str:
+    lines = [line.strip()[:300] for line in output.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
 
 
 def _watched(argv: tuple[str, ...]) -> set[Path]:

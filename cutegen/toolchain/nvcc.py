@@ -14,6 +14,7 @@ from typing import Any
 
 from cutegen import settings
 from cutegen.errors import ToolchainError
+from cutegen.install import install_command
 from cutegen.toolchain.memo import Memo, settle, stamps
 from cutegen.toolchain.model import Nvcc
 from cutegen.toolchain.process import run
@@ -21,7 +22,6 @@ from cutegen.toolchain.process import run
 __all__ = ["Place", "find_nvcc", "locate_nvcc", "wheel_roots"]
 
 _QUERY_SECONDS = 60.0
-_WHEELS = "pip install 'cutegen[cuda13]'"
 _SCRIPT_BYTES = 1 << 16
 _SCRIPT_NVCC = re.compile(
     r"\"([^\"$`\n]*/nvcc)\"|'([^'\n]*/nvcc)'|(?<![\w./-])(/[^\s\"'$`;|&<>()]*/nvcc)(?![\w./-])"
@@ -79,7 +79,8 @@ def find_nvcc(explicit: str | None = None) -> Nvcc:
         places = "\n".join(f"  - {p}" for p in tried)
         raise ToolchainError(
             f"nvcc was not found. Tried, in this order:\n{places}\n"
-            f"Set CUTEGEN_NVCC to an nvcc, put nvcc on PATH, or install the compiler wheels: {_WHEELS}"
+            "Set CUTEGEN_NVCC to an nvcc, put nvcc on PATH, or install the compiler wheels: "
+            + install_command("cuda13")
         )
     path = _runnable(place.path)
     memo = Memo("nvcc", str(path))
@@ -141,7 +142,7 @@ def _places(explicit: str | None) -> Iterator[tuple[Place, bool]]:
     for root in roots:
         yield _named(f"wheel nvidia-cuda-nvcc ({root.name})", str(root / "bin" / "nvcc")), False
     if not roots:
-        yield Place(origin="wheel nvidia-cuda-nvcc", value="not installed", path=None, why_not=_WHEELS), False
+        yield Place(origin="wheel nvidia-cuda-nvcc", value="not installed", path=None), False
 
 
 def _named(origin: str, value: str | None, *, only_nvcc: bool = False) -> Place:
@@ -149,15 +150,17 @@ def _named(origin: str, value: str | None, *, only_nvcc: bool = False) -> Place:
     if not value:
         return Place(origin=origin, value="not set", path=None)
     path = Path(os.path.expanduser(value))  # noqa: PTH111 - Path.expanduser raises without HOME
+    nothing = "no such file"
     if path.is_dir():
-        path = path / "bin" / "nvcc" if (path / "bin").is_dir() else path / "nvcc"
+        nothing = "a directory without bin/nvcc and nvcc"
+        path = path / "bin" / "nvcc" if (path / "bin" / "nvcc").is_file() else path / "nvcc"
     elif os.sep not in value:
         path = Path(shutil.which(value, path=settings.get("PATH") or os.defpath) or value)
     why_not = ""
     if only_nvcc and "nvcc" not in path.name:
         why_not = "not an nvcc"
     elif not path.is_file():
-        why_not = "no such file"
+        why_not = nothing
     elif not os.access(path, os.X_OK):
         why_not = "not executable"
     return Place(origin=origin, value=str(value), path=None if why_not else path.absolute(), why_not=why_not)
@@ -188,7 +191,8 @@ def _examine(path: Path) -> dict[str, Any]:
     ]
     if missing:
         raise ToolchainError(
-            f"the toolkit of {path} is incomplete: {'; '.join(missing)}. A complete set: {_WHEELS}"
+            f"the toolkit of {path} is incomplete: {'; '.join(missing)}. A complete set: "
+            + install_command("cuda13")
         )
     real = here / "nvcc" if (here / "nvcc").is_file() else program
     binaries = [real, cicc, ptxas, *sorted(libdevice.glob("*.bc"))]

@@ -14,6 +14,7 @@ import pytest
 
 from cutegen.emulator.host import find_cuda_headers, find_cxx
 from cutegen.errors import LaunchError
+from cutegen.install import install_command
 from cutegen.render import RenderedKernel
 from tests.support.cli import document, invoke
 
@@ -157,7 +158,7 @@ def test_run_says_how_to_get_headers_and_compiler(
     monkeypatch.setenv("CUTEGEN_CUDA_INCLUDE", str(tmp_path))
     found = invoke("run", small)
     assert found.exit_code == 3
-    assert "pip install 'cutegen[emulator]'" in found.stderr
+    assert install_command("emulator") in found.stderr
     monkeypatch.setenv("CUTEGEN_CXX", "no-such-compiler")
     found = invoke("run", small)
     assert found.exit_code == 3
@@ -174,7 +175,7 @@ def test_doctor_says_what_the_emulator_needs(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("CUTEGEN_CUDA_INCLUDE", str(tmp_path))
     text = invoke("doctor").stdout
     assert "run on the CPU  no" in text
-    assert "pip install 'cutegen[emulator]'" in text
+    assert install_command("emulator") in text
 
 
 def test_the_progress_bar_is_on_stderr(small: str) -> None:

@@ -59,7 +59,11 @@ case " $* " in
 *" --version "*) echo "cc (Fake) 1.2.3"; exit 0 ;;
 *" -dumpmachine "*) echo fake-machine; exit 0 ;;
 esac
-[ "$FAKE_CC_MODE" = fail ] && { echo "launcher.c:1: error: bad launcher" >&2; exit 1; }
+case "$FAKE_CC_MODE $*" in
+fail*launcher.c*) echo "launcher.c:1: error: bad launcher" >&2; exit 1 ;;
+"no C++"*c++*) echo "gcc: fatal error: cannot execute 'cc1plus'" >&2; exit 1 ;;
+"no libc"*) echo "trial.txt:1:10: fatal error: dlfcn.h: No such file or directory" >&2; exit 1 ;;
+esac
 while [ $# -gt 0 ]; do
   [ "$1" = -o ] && out=$2
   shift

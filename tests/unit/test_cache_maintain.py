@@ -92,6 +92,55 @@ def test_a_build_keeps_the_size_limit(cache: Cache) -> None:
     assert info(cache.store).bytes <= 6000
 
 
+def aside(cache: Cache, *sizes: int, age: float = 7200.0) -> list[Path]:
+    """Damaged entries and failures of these sizes, the first the oldest."""
+    found = []
+    for index, size in enumerate(sizes):
+        path = (cache.store.damaged, cache.store.failed)[index % 2] / f"old{index}"
+        path.mkdir(parents=True)
+        (path / "k.cu").write_bytes(bytes(size))
+        when = time.time() - age + index
+        os.utime(path, (when, when))
+        found.append(path)
+    return found
+
+
+def test_what_was_put_aside_counts_and_goes_first(cache: Cache) -> None:
+    keys = fill_three(cache)
+    good = info(cache.store).bytes
+    oldest, newest = aside(cache, 5000, 3000)
+    facts = info(cache.store)
+    assert (facts.bytes, facts.aside_bytes, facts.damaged, facts.failed) == (good, 8000, 1, 1)
+    result = prune(cache.store, max_bytes=good + 3000)
+    assert (result.dropped, result.freed_bytes, result.left_bytes) == ((), 5000, good + 3000)
+    assert (oldest.exists(), newest.exists()) == (False, True)
+    result = prune(cache.store, max_bytes=good - 1)
+    assert result.dropped == (keys[0],)
+    assert not newest.exists()
+    assert info(cache.store).aside_bytes == 0
+
+
+def test_what_was_just_put_aside_is_kept_after_a_build(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "one", size_limit=1000)
+    (new,) = aside(cache, 5000, age=60.0)  # an error that was printed names it
+    cache.fetch(parts("one"), filler("one"))
+    assert new.exists()
+    cache = Cache(tmp_path / "two", size_limit=1000)
+    (old,) = aside(cache, 5000)
+    cache.fetch(parts("one"), filler("one"))
+    assert not old.exists()
+
+
+def test_times_that_are_yet_to_come(cache: Cache) -> None:
+    keys = fill_three(cache)
+    later = time.time() + 10 * 365 * 86400.0  # the clock was wrong once
+    os.utime(cache.store.path(keys[2]) / MANIFEST, (later, later))
+    assert prune(cache.store, max_bytes=info(cache.store).bytes - 1, min_idle=3600.0).dropped == (keys[2],)
+    os.utime(cache.store.path(keys[1]) / MANIFEST, (later, later))
+    cache.lookup(keys[1])
+    assert abs(cache.store.last_used(keys[1]) - time.time()) < 60
+
+
 def test_clear(cache: Cache) -> None:
     keys = fill_three(cache)
     truncate(cache.store.path(keys[0]) / "libk.so")

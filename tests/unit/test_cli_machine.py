@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cutegen.install import install_command
 from cutegen.loader import load
 from tests.support.cli import GOOD, document, invoke
 
@@ -18,14 +19,23 @@ def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cutegen.device.gpus", lambda: ())
     found = invoke("doctor")
     assert found.exit_code == 3
-    assert "MISS  nvcc" in found.stdout
-    assert "fix: pip install 'cutegen[cuda13]'" in found.stdout
+    row = next(line for line in found.stdout.splitlines() if " nvcc " in line)
+    assert row.startswith("missing  nvcc ")
+    assert f"needed to build kernels: {install_command('cuda13')}" in row
+    assert "tried CUTEGEN_NVCC: /nowhere (no such file)" in found.stdout
     assert "build kernels   no" in found.stdout
     assert "CUTEGEN_NVCC" in invoke("doctor", "-v").stdout
     parsed = document("doctor", "--json")
     assert parsed["ok"] is False
     assert parsed["can_build"] is False
     assert parsed["gpus"] == []
+    names = [finding["name"] for finding in parsed["findings"]]
+    states = [finding["state"] for finding in parsed["findings"]]
+    assert states[names.index("nvcc")] == "missing"
+    rows = found.stdout.splitlines()[: len(names)]  # one line each, in columns
+    assert [row.split()[0] for row in rows] == states
+    assert len({row.index(name) for row, name in zip(rows, names, strict=True)}) == 1
+    assert all(f["version"] is None or "(" not in f["version"] for f in parsed["findings"])
 
 
 def test_cache_commands_on_an_empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -51,6 +61,24 @@ def test_cache_settings_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     found = invoke("cache", "info")
     assert found.exit_code == 3
     assert "CUTEGEN_CACHE_SIZE must be a size" in found.stderr
+
+
+def test_clear_asks_or_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUTEGEN_CACHE_DIR", str(tmp_path))
+    kept = tmp_path / "v1" / "failed" / "one"
+    kept.mkdir(parents=True)
+    for args in ([], ["--json"]):
+        found = invoke("cache", "clear", *args)
+        assert found.exit_code == 2
+        assert "--yes" in found.output
+        assert kept.exists()
+    emulator = tmp_path / "emulator" / "v1"
+    emulator.mkdir(parents=True)
+    (emulator / "a").write_bytes(bytes(100))
+    assert document("cache", "info", "--json")["other_bytes"] == 100
+    assert document("cache", "clear", "--yes", "--json")["freed_bytes"] == 100
+    assert not kept.exists()
+    assert not emulator.exists()
 
 
 def test_run_without_a_gpu_is_a_sentence(good: str, monkeypatch: pytest.MonkeyPatch) -> None:

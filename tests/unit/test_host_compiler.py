@@ -46,7 +46,7 @@ def test_nvcc_is_told_of_a_host_compiler_it_would_not_find(
     monkeypatch.setenv("PATH", str(clang.parent))
     from cutegen.toolchain.host import find_host_compiler
 
-    monkeypatch.setattr("cutegen.toolchain.host._examine", lambda argv: {"version": "c", "machine": "m"})
+    monkeypatch.setattr("cutegen.toolchain.host._examine", lambda *_: {"version": "c", "machine": "m"})
     assert find_host_compiler().for_nvcc
     monkeypatch.setenv("NVCC_CCBIN", "/usr/bin/g++")
     assert not find_host_compiler().for_nvcc
@@ -58,4 +58,29 @@ def test_a_missing_host_compiler_is_named(fakes: Fakes, monkeypatch: pytest.Monk
         find_toolchain()
     monkeypatch.setenv("CUTEGEN_CC", str(script(fakes.root / "bad", "#!/bin/sh\nexit 3\n")))
     with pytest.raises(ToolchainError, match=r"bad --version' failed|bad --version failed"):
+        find_toolchain()
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("no libc", r"cannot compile C: .*dlfcn\.h: No such file.*apt install gcc libc6-dev"),
+        ("no C++", r"cannot compile C\+\+, which nvcc needs of it: .*cc1plus.*apt install g\+\+"),
+    ],
+)
+def test_half_a_compiler_is_named(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch, mode: str, words: str
+) -> None:
+    monkeypatch.setenv("FAKE_CC_MODE", mode)
+    with pytest.raises(ToolchainError, match=words):
+        find_toolchain()
+    monkeypatch.delenv("FAKE_CC_MODE")  # a failure is not remembered
+    assert find_toolchain().host.machine == "fake-machine"
+
+
+def test_a_program_that_is_no_compiler_is_named(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_CC", "/bin/true")
+    with pytest.raises(
+        ToolchainError, match=r"/bin/true \(CUTEGEN_CC\) cannot compile C: .* no compiler; install"
+    ):
         find_toolchain()

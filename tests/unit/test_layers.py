@@ -16,7 +16,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer.split())
     for layer in (
         "errors version",
-        "settings dtypes arch yamlwrite yamlread",
+        "settings install dtypes arch yamlwrite yamlread",
         "layout atoms numerics",
         "problem config schema schema_errors loader",
         "resolve rules resources operands plan naming",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutegen.errors import ToolchainError
+from cutegen.install import install_command
 from cutegen.toolchain import find_toolchain
 from cutegen.toolchain import nvcc as nvcc_module
 from cutegen.toolchain.nvcc import find_nvcc
@@ -110,9 +111,18 @@ def test_without_nvcc_the_error_lists_every_place(fakes: Fakes, monkeypatch: pyt
         "PATH: /usr/bin:/bin (no nvcc in it)",
         "wheel nvidia-cuda-nvcc: not installed",
         "Set CUTEGEN_NVCC",
-        "cutegen[cuda13]",
+        install_command("cuda13"),
     ):
         assert part in message
+
+
+def test_a_directory_without_nvcc_is_called_so(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = fakes.root / "empty"
+    (empty / "bin").mkdir(parents=True)
+    with pytest.raises(ToolchainError, match=r"argument: .*/empty \(a directory without bin/nvcc and nvcc\)"):
+        find_toolchain(str(empty))
+    assert find_toolchain(str(fakes.toolkit)).nvcc.path == fakes.nvcc
+    assert find_toolchain(str(fakes.toolkit / "bin")).nvcc.path == fakes.nvcc
 
 
 def test_a_symlink_is_followed_to_the_toolkit(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
