@@ -140,7 +140,8 @@ def find_cuda_headers() -> tuple[tuple[Path, ...], str]:
         tried.append(f"{origin}: {include}")
     looked = "; ".join(tried) or "nowhere to look"
     raise ToolchainError(
-        f"the CUDA headers were not found ({looked}); {install_command('emulator')}, or set CUTEGEN_CUDA_INCLUDE"
+        f"the CUDA headers were not found ({looked}); {install_command('emulator')}, or set "
+        "CUTEGEN_CUDA_INCLUDE"
     )
 
 
