@@ -46,7 +46,10 @@ def test_wheel_has_templates_types_and_license(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests", "templates", "docs"))]
 
 
-def test_wheel_renders_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_renders_without_the_checkout(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     home = tmp_path / "new env"
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
@@ -64,6 +67,10 @@ def test_wheel_renders_without_the_checkout(wheel: Path, tmp_path: Path) -> None
     where = [str(python), "-c", "from cutegen.render import template_root; print(template_root())"]
     found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
     assert Path(found) == site / "cutegen" / "templates"
+    where[2] = "from cutegen.install import install_command; print(install_command('cuda13'))"
+    found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert found.startswith("pip install nvidia-cuda-nvcc==13")
+    assert len(found.split()) == 7
 
 
 def test_checkout_uses_its_own_templates() -> None:
