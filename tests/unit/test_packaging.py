@@ -69,7 +69,8 @@ def test_wheel_renders_without_the_checkout(
     assert Path(found) == site / "cutegen" / "templates"
     where[2] = "from cutegen.install import install_command; print(install_command('cuda13'))"
     found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert found.startswith("pip install nvidia-cuda-nvcc==13")
+    assert found.startswith("pip install nvidia-cuda-")
+    assert " nvidia-cuda-nvcc==13" in found
     assert len(found.split()) == 7
 
 
