@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cutegen.cli.console import bad, bold, dim, good, table
+from cutegen.cli.console import bad, bold, dim, good, progress_bar, table
 
 if TYPE_CHECKING:
-    from cutegen.emulator import EmulatorReport, Finding, Place
+    from cutegen.emulator import EmulatorReport, Finding, HostToolchain, Place
 
 __all__ = [
     "ONLY_CPU",
@@ -19,6 +19,7 @@ __all__ = [
     "finding_lines",
     "given_options",
     "instruction_lines",
+    "prepare_emulator",
     "processes_option",
     "report_lines",
     "sanitize_option",
@@ -70,6 +71,17 @@ def check_options(ctx: click.Context, device: str) -> None:
     for name in given_options(ctx, ONLY_GPU if device == "cpu" else ONLY_CPU):
         other = "cuda" if device == "cpu" else "cpu"
         raise click.UsageError(f"--{name} goes with --device {other}; this run is on {device}", ctx)
+
+
+def prepare_emulator(host: HostToolchain, archs: Iterable[str]) -> None:
+    """Build, under a progress bar, what all emulated kernels are compiled with, where that is to be done."""
+    from cutegen.emulator.prepare import is_prepared, prepare
+
+    missing = [arch for arch in dict.fromkeys(archs) if not is_prepared(host, arch)]
+    with progress_bar(len(missing), "first use: preparing the emulator, about half a minute") as bar:
+        for done, arch in enumerate(missing, 1):
+            prepare(host, arch)
+            bar(done)
 
 
 def report_lines(

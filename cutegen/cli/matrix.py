@@ -26,6 +26,7 @@ from cutegen.cli.console import (
 )
 from cutegen.cli.emulation import (
     check_options,
+    prepare_emulator,
     processes_option,
     sanitize_option,
     schedules_option,
@@ -149,8 +150,11 @@ def _prove(
     processes: int | None,
     timeout: float | None,
 ) -> list[CaseResult]:
+    from cutegen.emulator import find_host_toolchain
     from cutegen.matrix.prove import prove_cases
 
+    host = find_host_toolchain()
+    prepare_emulator(host, (case.loaded.config.arch for case in cases))
     with progress_bar(len(cases), "running on the CPU") as bar:
         return prove_cases(
             cases,
@@ -161,6 +165,7 @@ def _prove(
             jobs=jobs,
             processes=processes,
             timeout=timeout,
+            host=host,
             progress=bar.update,
         )
 

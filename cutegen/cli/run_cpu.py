@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutegen.cli.console import bad, bold, dim, good, print_json, progress_bar, say, table
-from cutegen.cli.emulation import finding_lines
+from cutegen.cli.emulation import finding_lines, prepare_emulator
 
 if TYPE_CHECKING:
     from cutegen.emulator import EmulatorReport, HostToolchain
@@ -61,6 +61,7 @@ def run_on_cpu(
     host = find_host_toolchain()
     problems = _problems(plan, extents, alpha, beta)
     started = time.perf_counter()
+    prepare_emulator(host, [plan.config.arch])
     with progress_bar(1, "compiling for the CPU"):
         kernel = build(plan.config, device="cpu", style=style)
     seconds = time.perf_counter() - started

@@ -9,11 +9,11 @@ from pathlib import Path
 from cutegen import settings
 from cutegen.emulator.host import HostToolchain
 from cutegen.emulator.rewrite.tree import rewrite_tree
-from cutegen.emulator.store import digest_of, digest_sources, ensure
+from cutegen.emulator.store import digest_of, digest_sources, ensure, root
 from cutegen.errors import CompileError
 from cutegen.toolchain.process import parallel_jobs, run
 
-__all__ = ["ARCH_CODES", "Prepared", "compile_flags", "family_of", "prepare"]
+__all__ = ["ARCH_CODES", "Prepared", "compile_flags", "family_of", "is_prepared", "prepare"]
 
 _RUNTIME = Path(__file__).parent / "runtime"
 _REWRITER = Path(__file__).parent / "rewrite"
@@ -75,37 +75,59 @@ def prepare(host: HostToolchain, arch: str) -> Prepared:
     Raises:
         CompileError: If the compiler cannot build the runtime or the precompiled headers.
     """
-    headers_key = digest_of(
-        headers=host.headers, rewriter=digest_sources(_REWRITER.glob("*.py"), _REWRITER.parent)
-    )
-    overlay, _ = ensure("headers", headers_key, lambda out: _rewrite(host, out))
+    keys = _keys(host, family_of(arch))
+    overlay, _ = ensure("headers", keys.headers, lambda out: _rewrite(host, out))
     public = _RUNTIME / "include"
-    api = digest_sources((p for p in public.rglob("*") if p.is_file()), public)
     utilities = host.cutlass.parent / "tools" / "util" / "include"
     includes = (public, public / "shim", overlay, host.cutlass, utilities, *host.cuda)
     family = family_of(arch)
-    pch_key = digest_of(
-        headers=headers_key, api=api, compiler=host.identity, flags=compile_flags(host, family)
-    )
     with ThreadPoolExecutor(2) as pool:
         pch = pool.submit(
-            ensure, f"pch-{family}", pch_key, lambda out: _precompile(host, family, includes, out)
+            ensure, f"pch-{family}", keys.pch, lambda out: _precompile(host, family, includes, out)
         )
-        runtime_key = digest_of(
-            sources=digest_sources((_RUNTIME / "src").glob("*"), _RUNTIME),
-            api=api,
-            compiler=host.identity,
-            cpu=_cpu_flags(host),
-        )
-        runtimes = pool.submit(ensure, "runtime", runtime_key, lambda out: _build_runtimes(host, out))
+        runtimes = pool.submit(ensure, "runtime", keys.runtime, lambda out: _build_runtimes(host, out))
         return Prepared(
             arch=arch,
             overlay=overlay,
             pch=pch.result()[0],
             runtimes=runtimes.result()[0],
             includes=includes,
-            key=digest_of(pch=pch_key, arch=arch),
+            key=digest_of(pch=keys.pch, arch=arch),
         )
+
+
+def is_prepared(host: HostToolchain, arch: str) -> bool:
+    """Whether :func:`prepare` has nothing left to build for this architecture, as far as the cache tells."""
+    family = family_of(arch)
+    keys = _keys(host, family)
+    entries = (f"headers-{keys.headers}", f"pch-{family}-{keys.pch}", f"runtime-{keys.runtime}")
+    return all((root() / entry).is_dir() for entry in entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Keys:
+    headers: str
+    pch: str
+    runtime: str
+
+
+def _keys(host: HostToolchain, family: str) -> _Keys:
+    """What the entries of the cache that a family needs are named by."""
+    headers = digest_of(
+        headers=host.headers, rewriter=digest_sources(_REWRITER.glob("*.py"), _REWRITER.parent)
+    )
+    public = _RUNTIME / "include"
+    api = digest_sources((p for p in public.rglob("*") if p.is_file()), public)
+    return _Keys(
+        headers=headers,
+        pch=digest_of(headers=headers, api=api, compiler=host.identity, flags=compile_flags(host, family)),
+        runtime=digest_of(
+            sources=digest_sources((_RUNTIME / "src").glob("*"), _RUNTIME),
+            api=api,
+            compiler=host.identity,
+            cpu=_cpu_flags(host),
+        ),
+    )
 
 
 def _rewrite(host: HostToolchain, out: Path) -> None:

@@ -252,3 +252,19 @@ def test_torch_is_not_needed():
     example = Path(__file__).parents[2] / "examples" / "ampere_bf16.yaml"
     done = subprocess.run([sys.executable, "-c", code, str(example)], capture_output=True, text=True)
     assert done.stdout == "(8, 8)\n", done.stderr
+
+
+@pytest.mark.slow
+def test_clang(monkeypatch):
+    import shutil
+
+    compiler = next((c for c in ("clang++-14", "clang++") if shutil.which(c)), None)
+    if compiler is None:
+        pytest.skip("neither clang++-14 nor clang++ is on PATH; install one")
+    monkeypatch.setenv("CUTEGEN_CXX", compiler)
+    kernel = cutegen.build(F16, device="cpu")
+    assert "clang" in kernel.log.read_text()
+    x = operands(kernel)
+    assert check(kernel.config, kernel(x.a, x.b.T), x.a, x.b).ok
+    with pytest.raises(SanitizerError):
+        racing()(x.a, x.b.T)

@@ -118,6 +118,16 @@ def test_readme_and_ci_run_the_same_tests() -> None:
     assert "python -m pytest -n 2" in read(".ci/run")
 
 
+def test_ci_runs_the_first_command_of_the_readme() -> None:
+    first = re.findall(r"```console\n(.*?)```", read("README.md"), flags=re.DOTALL)[0]
+    command = re.search(r"cutegen run .*", first)
+    assert command is not None
+    assert command[0] in read(".ci/run")
+    extra = re.search(r"-e ('\.\[\w+\]')", first)
+    assert extra is not None
+    assert f"pip_install {extra[1]}\n" in read(".ci/run")
+
+
 def test_readme_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
