@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from cutegen.version import __version__
 
 if TYPE_CHECKING:
-    from cutegen.building import build, build_many
+    from cutegen import emulator
+    from cutegen.building import build, build_many, try_build_many
     from cutegen.config import GemmConfig
     from cutegen.emulator import emulate
     from cutegen.errors import (
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
         Violation,
     )
     from cutegen.kernel import Kernel
-    from cutegen.loader import load, loads
-    from cutegen.plan import plan
-    from cutegen.render import render
+    from cutegen.lint import LintWarning, lint
+    from cutegen.loader import dump, load, loads
+    from cutegen.plan import KernelPlan, plan
+    from cutegen.prepared import PreparedLaunch
+    from cutegen.render import RenderedKernel, render
     from cutegen.resolve import resolve
     from cutegen.rules import check
 
@@ -46,7 +49,11 @@ __all__ = [
     "CutegenError",
     "GemmConfig",
     "Kernel",
+    "KernelPlan",
     "LaunchError",
+    "LintWarning",
+    "PreparedLaunch",
+    "RenderedKernel",
     "SanitizerError",
     "SourceError",
     "ToolchainError",
@@ -55,12 +62,16 @@ __all__ = [
     "build",
     "build_many",
     "check",
+    "dump",
     "emulate",
+    "emulator",
+    "lint",
     "load",
     "loads",
     "plan",
     "render",
     "resolve",
+    "try_build_many",
 ]
 
 _ERRORS = {name for name in __all__ if name.endswith("Error")} | {"Violation"}
@@ -68,19 +79,28 @@ _HOME = {
     **dict.fromkeys(_ERRORS, "errors"),
     "GemmConfig": "config",
     "Kernel": "kernel",
+    "KernelPlan": "plan",
+    "LintWarning": "lint",
+    "PreparedLaunch": "prepared",
+    "RenderedKernel": "render",
     "build": "building",
     "build_many": "building",
     "check": "rules",
+    "dump": "loader",
     "emulate": "emulator",
+    "lint": "lint",
     "load": "loader",
     "loads": "loader",
     "plan": "plan",
     "render": "render",
     "resolve": "resolve",
+    "try_build_many": "building",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "emulator":
+        return import_module("cutegen.emulator")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

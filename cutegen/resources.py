@@ -83,13 +83,14 @@ def stage_bytes(cfg: GemmConfig) -> int:
 def epilogue_pitch(cfg: GemmConfig) -> int:
     """Elements between neighbouring rows of D in the epilogue's staging buffer.
 
-    The padding of 16 bytes, 32 for types of 4 bytes and more, keeps fragment stores conflict-free.
+    A fragment store writes pairs of neighbouring columns, four to a row of eight rows. The padding puts those
+    of one row beside those of the next: the width of four pairs along N, and 16 bytes along M.
     """
     if cfg.tile is None:
         return 0
     size = dtype(cfg.d.dtype or "f32").bytes
     row = cfg.tile[1] if cfg.d.major == "n" else cfg.tile[0]
-    return row + (16 if size <= 2 else 32) // size
+    return row + (max(16, 8 * size) if cfg.d.major == "n" else 16) // size
 
 
 def smem_bytes(cfg: GemmConfig) -> int:

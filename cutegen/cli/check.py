@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from cutegen.cli.common import (
@@ -14,7 +16,8 @@ from cutegen.cli.common import (
     read_document,
 )
 from cutegen.cli.console import bold, bytes_text, dim, good
-from cutegen.errors import ConfigError
+from cutegen.cli.warn import case_warnings, warning_lines, warnings_of
+from cutegen.errors import CheckFailedError, ConfigError
 from cutegen.loader import validate
 from cutegen.yamlread import Document
 
@@ -23,22 +26,36 @@ __all__ = ["command"]
 
 @click.command(name="check")
 @configs_argument
+@click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
 @json_option
-def command(configs: tuple[str, ...], as_json: bool) -> int:
+def command(configs: tuple[str, ...], strict: bool, as_json: bool) -> int:
     """Tell whether configs can work. Neither a compiler nor a GPU is needed.
 
-    Of a matrix file, all cases are checked.
+    What works and is surely not meant so is a warning. Of a matrix file, all cases are checked.
     """
-    return conclude([attempt(path, _check) for path in configs], as_json=as_json)
+    return conclude([attempt(path, partial(_check, strict=strict)) for path in configs], as_json=as_json)
 
 
-def _check(outcome: Outcome) -> None:
+def _check(outcome: Outcome, *, strict: bool) -> None:
+    _look_at(outcome)
+    warnings = outcome.result["warnings"]
+    outcome.lines += warning_lines(warnings)
+    if strict and warnings:
+        count = f"{len(warnings)} warning{'s' * (len(warnings) != 1)}"
+        raise CheckFailedError(f"{outcome.config}: {count}, which --strict does not let pass")
+
+
+def _look_at(outcome: Outcome) -> None:
     document = read_document(outcome.config)
     if isinstance(document.data, dict) and "matrix" in document.data:
         _check_matrix(outcome, document)
         return
-    plan = planned(validate(document))
-    outcome.result = {"name": plan.name, "threads": plan.threads, "smem_bytes": plan.smem_bytes}
+    loaded = validate(document)
+    plan = planned(loaded)
+    outcome.result = {
+        **{"name": plan.name, "threads": plan.threads, "smem_bytes": plan.smem_bytes},
+        "warnings": warnings_of(loaded),
+    }
     facts = f"{plan.threads} threads, {bytes_text(plan.smem_bytes)} of shared memory"
     outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  {plan.name}  {dim(facts)}"]
 
@@ -54,5 +71,6 @@ def _check_matrix(outcome: Outcome, document: Document) -> None:
     if failed:
         count = f"{len(failed)} of {len(results)} cases cannot work"
         raise ConfigError(f"{outcome.config}: {count}:", list(dict.fromkeys(violations)))
-    outcome.result = {"cases": len(results)}
+    passed = [(r.case.id, r.case.loaded) for r in results if r.status == "passed"]
+    outcome.result = {"cases": len(results), "warnings": case_warnings(passed)}
     outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  matrix file, {len(results)} cases"]

@@ -20,6 +20,7 @@ __all__ = [
     "bad",
     "bold",
     "bytes_text",
+    "caution",
     "dim",
     "error_document",
     "error_lines",
@@ -64,9 +65,14 @@ def bad(text: str) -> str:
     return click.style(text, fg="red", bold=True)
 
 
+def caution(text: str) -> str:
+    """``text`` as a warning."""
+    return click.style(text, fg="yellow", bold=True)
+
+
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    say(f"{click.style('warning:', fg='yellow', bold=True)} {text}", err=True)
+    say(f"{caution('warning:')} {text}", err=True)
 
 
 def print_json(document: Any) -> None:

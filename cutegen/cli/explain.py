@@ -9,6 +9,7 @@ import click
 
 from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import bytes_text, dim, table
+from cutegen.cli.warn import access_lines, warning_lines, warnings_of
 
 if TYPE_CHECKING:
     from cutegen.loader import LoadedConfig
@@ -41,8 +42,14 @@ def _explain(outcome: Outcome) -> None:
         "resolved": data,
         "auto": [".".join(p) for p in _leaves(data, ()) if not loaded.given(".".join(p))],
         "facts": facts(plan),
+        "warnings": warnings_of(loaded),
     }
-    outcome.lines = [*_config_lines(loaded, data), *_fact_lines(plan)]
+    outcome.lines = [
+        *_config_lines(loaded, data),
+        *_fact_lines(plan),
+        *access_lines(plan),
+        *(dim(f"#{line}") for line in warning_lines(outcome.result["warnings"])),
+    ]
 
 
 def _config_lines(loaded: LoadedConfig, data: dict[str, Any]) -> Iterator[str]:
@@ -81,6 +88,7 @@ def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 def facts(plan: KernelPlan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
     from cutegen.arch import arch
+    from cutegen.lint import accesses
     from cutegen.resources import accumulator_registers
 
     cfg, limits = plan.config, arch(plan.arch)
@@ -106,6 +114,7 @@ def facts(plan: KernelPlan) -> dict[str, Any]:
         "copies": {which: _copies(plan, getattr(plan, which)) for which in ("a", "b")},
         "c_load_bytes": plan.c_vector * _bytes(cfg.c.dtype),
         "d_store_bytes": plan.d_vector * _bytes(cfg.d.dtype),
+        "accesses": [access.to_dict() for access in accesses(plan)],
     }
 
 

@@ -44,7 +44,7 @@ _OTHERS: dict[str, tuple[tuple[str, str, str], ...]] = {
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @json_option
 def command(ids: tuple[str, ...], as_json: bool) -> None:
-    """List the rules that a config must keep, each with its reason and source.
+    """List the rules that a config must keep, and the warnings, each with its reason and source.
 
     Name the ids from a message to see only those.
     """
@@ -69,11 +69,14 @@ def command(ids: tuple[str, ...], as_json: bool) -> None:
             for line in wrap(f"source: {rule['source']}", _WIDTH - 6):
                 say(f"      {dim(line)}")
     if not ids:
-        say(f"{len(rules)} rules; a broken one stops the config before the compiler starts")
+        warnings = sum(rule["tier"] == "warning" for rule in rules)
+        say(f"{len(rules) - warnings} rules; a broken one stops the config before the compiler starts")
+        say(f"{warnings} warnings; 'cutegen check' prints them, and with --strict it fails")
 
 
 def every_rule() -> list[dict[str, str]]:
     """Whatever id a message of cutegen can carry, family by family, JSON-ready."""
+    from cutegen.lint import all_advices
     from cutegen.rules import all_rules
     from cutegen.toolchain.targets import TARGET_RULES
 
@@ -82,7 +85,11 @@ def every_rule() -> list[dict[str, str]]:
         {"id": name, "family": "target", "reason": reason, "source": source}
         for name, (reason, source) in TARGET_RULES.items()
     ]
-    return [*first, *(rule.to_dict() for rule in all_rules()), *target, *_others("budget")]
+    rules = [*first, *(rule.to_dict() for rule in all_rules()), *target, *_others("budget")]
+    warnings = [
+        {"id": a.id, "family": "warnings", "reason": a.reason, "source": a.source} for a in all_advices()
+    ]
+    return [{**rule, "tier": "error"} for rule in rules] + [{**w, "tier": "warning"} for w in warnings]
 
 
 def _others(family: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["AccessKind", "cp_async_ca_wavefronts", "ideal_wavefronts", "wavefronts"]
+__all__ = ["AccessKind", "cp_async_ca_wavefronts", "ideal_wavefronts", "phase_lanes", "wavefronts"]
 
 AccessKind = Literal["ldmatrix", "store", "load"]
 
@@ -32,6 +32,14 @@ def _pairs_merge(offsets: Sequence[int | None], distance: int) -> bool:
     )
 
 
+def phase_lanes(offsets: Sequence[int | None], width: int, kind: AccessKind) -> int:
+    """Lanes of one phase of an access; the arguments are those of :func:`wavefronts`."""
+    lanes = 8 if kind == "ldmatrix" else min(32, max(8, 128 // width))
+    if kind == "load" and width >= 8 and any(_pairs_merge(offsets, d) for d in (1, 2)):
+        lanes *= 2
+    return lanes
+
+
 def wavefronts(offsets: Sequence[int | None], width: int, kind: AccessKind) -> int:
     """Wavefronts of one access.
 
@@ -41,9 +49,7 @@ def wavefronts(offsets: Sequence[int | None], width: int, kind: AccessKind) -> i
         width: Bytes that each lane accesses: 1, 2, 4, 8 or 16; 16 for ldmatrix.
         kind: ``ldmatrix`` (also stmatrix), ``store`` or ``load``.
     """
-    lanes = 8 if kind == "ldmatrix" else min(32, max(8, 128 // width))
-    if kind == "load" and width >= 8 and any(_pairs_merge(offsets, d) for d in (1, 2)):
-        lanes *= 2
+    lanes = phase_lanes(offsets, width, kind)
     return sum(_phase(offsets[i : i + lanes], width) for i in range(0, len(offsets), lanes))
 
 

@@ -298,6 +298,7 @@ def test_matrix_schema() -> None:
 
 
 def test_rules_are_listed_with_reason_and_source() -> None:
+    from cutegen.lint import all_advices
     from cutegen.rules import all_rules
     from cutegen.toolchain.targets import TARGET_RULES
 
@@ -307,7 +308,10 @@ def test_rules_are_listed_with_reason_and_source() -> None:
     ids = [r["id"] for r in parsed]
     assert len(ids) == len(set(ids))
     others = {"yaml", "schema", "matrix", "launch", "budget", *TARGET_RULES}
-    assert set(ids) == {r.id for r in all_rules()} | others
+    warnings = {a.id for a in all_advices()}
+    assert set(ids) == {r.id for r in all_rules()} | others | warnings
+    assert {r["id"] for r in parsed if r["tier"] == "warning"} == warnings
+    assert {r["tier"] for r in parsed} == {"error", "warning"}
     for rule in parsed:
         assert all(rule[key] for key in ("id", "family", "reason", "source"))
         assert f"  {rule['id']}\n" in found.stdout

@@ -25,7 +25,7 @@ def test_an_unknown_name():
     "before",
     [
         "",
-        "import cutegen.build, cutegen.plan, cutegen.render, cutegen.resolve",
+        "import cutegen.build, cutegen.plan, cutegen.render, cutegen.resolve, cutegen.lint",
         "from cutegen.building import build",
         "import cutegen; cutegen.build; import cutegen.build",
         "from cutegen.build import compile_kernel",
@@ -33,8 +33,8 @@ def test_an_unknown_name():
 )
 def test_functions_are_not_hidden_by_modules_of_their_name(before):
     code = (
-        f"{before}\nimport cutegen\nfrom cutegen import build, plan, render, resolve\n"
-        "for name in ('build', 'plan', 'render', 'resolve', 'load', 'check', 'build_many'):\n"
+        f"{before}\nimport cutegen\nfrom cutegen import build, lint, plan, render, resolve\n"
+        "for name in ('build', 'plan', 'render', 'resolve', 'load', 'check', 'build_many', 'lint'):\n"
         "    assert type(getattr(cutegen, name)).__name__ in ('function', '_lru_cache_wrapper'), name\n"
         "from cutegen.build import compile_kernel\nfrom cutegen.resolve.types import resolve_types\n"
         "assert cutegen.build is build and cutegen.loader.load is cutegen.load\n"

@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "settings install dtypes arch yamlwrite yamlread",
         "layout atoms numerics",
         "problem config schema schema_errors loader",
-        "resolve rules resources operands plan naming",
+        "resolve rules resources operands plan naming lint",
         "render idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check",

@@ -1,0 +1,110 @@
+"""The costs that ``cutegen explain`` predicts from layouts are what the emulator counts from addresses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from cutegen.config import GemmConfig
+from cutegen.dtypes import dtype
+from cutegen.emulator import EmulatorReport
+from cutegen.layout.banks import cp_async_ca_wavefronts
+from cutegen.lint.traffic import accesses, targets, warps
+from cutegen.loader import load
+from cutegen.plan import KernelPlan, plan
+from tests.support.cases import config
+from tests.support.emulated import Problem, kernel_of
+
+pytestmark = pytest.mark.emulated
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = [path.stem for path in sorted(EXAMPLES.glob("*.yaml")) if "matrix" not in path.stem]
+Costs = dict[tuple[str, str, str, int], tuple[int, int]]
+
+
+def counted(report: EmulatorReport) -> Costs:
+    """Requests and cost by space, kind, tensor where it is known, and width."""
+    sums: Costs = defaultdict(lambda: (0, 0))
+    for t in report.traffic:
+        kind, _, operand = t.kind.partition(" ")
+        tensor = operand or (t.tensor if t.space == "global" else "D")
+        key = (t.space, kind, tensor, t.bytes)
+        sums[key] = (sums[key][0] + t.requests, sums[key][1] + t.cost)
+    return dict(sums)
+
+
+def predicted(planned: KernelPlan, leading: dict[str, int], ctas: int, k_tiles: int) -> Costs:
+    sums: Costs = {}
+    for access in accesses(planned, leading):
+        kind, tensor = access.name.split()
+        if access.space == "global" and not access.op.startswith("cp.async"):
+            kind = "R2G" if access.op == "store" else "G2R"
+        times = Fraction(ctas * (k_tiles if access.per == "k-tile" else 1))
+        if kind == "S2R" and planned.double_buffer:  # the last turn fetches the k-block of a next one
+            times += Fraction(ctas, planned.a.fragments.k_blocks)
+        requests, cost = int(times * access.requests), int(times * access.cost)
+        if kind == "G2S" and access.space == "shared":  # the last turns fill the ring with zeros
+            turns = ctas * ((planned.config.stages or 1) - 1)
+            requests += turns * access.requests
+            cost += turns * (zeros(planned, tensor) if access.op == "cp.async.ca" else access.cost)
+        sums[access.space, kind, tensor, access.bytes] = (requests, cost)
+    return sums
+
+
+def zeros(planned: KernelPlan, tensor: str) -> int:
+    """Wavefronts of a k-tile of cp.async.ca that reads nothing: its lanes have no line to differ by."""
+    operand = planned.a if tensor == "A" else planned.b
+    assert operand.copy.view is not None
+    width = operand.copy.vector * dtype(planned.config.operand(operand.which).dtype).bytes
+    requests = warps(targets(planned, operand, operand.copy.view))
+    return sum(cp_async_ca_wavefronts(request, [0] * 32, width) for request in requests)
+
+
+def compare(given: GemmConfig, k_tiles: int = 6) -> None:
+    planned = plan(given)
+    m, n, k = planned.tile
+    problem = Problem(given, 2 * m, 3 * n, k_tiles * k)
+    report = problem.run(kernel_of(given))
+    assert problem.exact
+    leading = {
+        name: max(s // x.itemsize for s in x.strides)
+        for name, x in (("a", problem.a), ("b", problem.b), ("d", problem.d))
+    }
+    assert predicted(planned, leading, 6, k_tiles) == counted(report)
+
+
+PLAIN = {"shape": [8, 32], "stride": [32, 1]}
+CONFLICTS = {
+    "no swizzle, copies down the rows": {
+        "tile": [64, 128, 32],
+        "smem.a": PLAIN,
+        "g2s.b": {"threads": {"shape": [128, 1]}, "values": {"shape": [1, 8]}, "bits": 128},
+    },
+    "narrow copies through L1, plain loads": {
+        "smem.a": {**PLAIN, "swizzle": [1, 3, 3]},
+        "g2s": {"a": {"bits": 64}, "b": {"bits": 32}},
+        "s2r": {"a": "UniversalCopy", "b": "UniversalCopy"},
+        "epilogue.store": "direct",
+    },
+    "copies through registers, f32 by columns": {
+        "g2s.a": {"atom": "UniversalCopy", "bits": 32},
+        "smem.a": {"shape": [8, 32], "stride": [40, 1]},
+        "d": {"dtype": "f32", "major": "m"},
+        "epilogue.store": "smem",
+    },
+}
+
+
+@pytest.mark.parametrize("name", CONFLICTS)
+def test_conflicts(name: str) -> None:
+    given = config({"tile": [64, 64, 32], "tiled_mma.layout": [2, 2, 1], "stages": 2} | CONFLICTS[name])
+    assert any(access.degree > 1 for access in accesses(plan(given))) or "registers" in name
+    compare(given)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples(name: str) -> None:
+    compare(load(EXAMPLES / f"{name}.yaml"))
