@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from cutegen import settings
-from cutegen.arch import ArchName, arch
 from cutegen.cache import Cache, Entry, open_cache
 from cutegen.cache.cache import BuildFailure, Filled
 from cutegen.cache.entry import is_plain_name
@@ -24,12 +23,12 @@ from cutegen.errors import CompileError, CutegenError
 from cutegen.launcher import launcher_command, launcher_digest, library_name, render_launcher
 from cutegen.render import RenderedKernel
 from cutegen.toolchain import Toolchain, check_target, find_toolchain, require_target
+from cutegen.toolchain.invocation import FLAGS, Links, gencode, nvcc_command
 from cutegen.toolchain.process import Children, Completed, parallel_jobs, run
 from cutegen.toolchain.ptxas import Resources, parse_resources
 
 __all__ = ["Artifact", "Progress", "Resources", "compile_kernel", "compile_many", "nvcc_command"]
 
-_FLAGS = ("-cubin", "-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", "-Xptxas", "-v")
 _FULL = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|File size limit exceeded|signal 25\b"
 )
@@ -183,28 +182,6 @@ def compile_many(
     return [outcomes[kernel] for kernel in kernels]
 
 
-def nvcc_command(
-    toolchain: Toolchain, arch_name: ArchName, target: str, source: str, output: str
-) -> tuple[str, ...]:
-    """The command that compiles ``source`` to a cubin; the source comes last."""
-    host = ("-ccbin", toolchain.host.argv[0]) if toolchain.host.for_nvcc else ()
-    return (
-        str(toolchain.nvcc.path),
-        *_FLAGS,
-        *_gencode(arch_name, target),
-        *host,
-        f"-I{toolchain.cutlass.include}",
-        *(f"-I{path}" for path in toolchain.nvcc.extra_includes),
-        "-o",
-        output,
-        source,
-    )
-
-
-def _gencode(arch_name: ArchName, target: str) -> tuple[str, str]:
-    return ("-gencode", f"arch={arch(arch_name).virtual},code={target}")
-
-
 def _compile(
     rendered: RenderedKernel,
     target: str,
@@ -227,7 +204,7 @@ def _key_parts(rendered: RenderedKernel, target: str, tools: Toolchain) -> dict[
         "source": hashlib.sha256(rendered.text.encode()).hexdigest(),
         "name": rendered.name,
         "style": rendered.style,
-        "flags": [*_FLAGS, *_gencode(rendered.arch, target)],
+        "flags": [*FLAGS, *gencode(rendered.arch, target)],
         "launch": asdict(rendered.launch),
         "launcher": launcher_digest(),
         "compiler": tools.nvcc.identity,
@@ -311,9 +288,13 @@ class _Job:
         work = directory / "work"
         (work / "tmp").mkdir(parents=True)
         # Line information names the published source, so that profilers and sanitizers find it.
-        path = str(final / f"{name}.cu").replace("\\", "\\\\").replace('"', '\\"')
+        path = str(final / f"{name}.cu")
+        for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+            path = path.replace(character, escaped)
         self._write(work / "unit.cu", f'#line 1 "{path}"\n{self.rendered.text}')
-        command = nvcc_command(self.tools, self.rendered.arch, self.target, "unit.cu", f"../{name}.cubin")
+        command = nvcc_command(
+            self.tools, self.rendered.arch, self.target, "unit.cu", f"../{name}.cubin", Links(work)
+        )
         # NOTE: -keep costs nothing: nvcc writes the PTX in any case, to TMPDIR.
         done = self._run((command[0], "-keep", "-keep-dir", ".", *command[1:]), work, work / "tmp")
         ptx = work / "unit.ptx"
@@ -363,12 +344,22 @@ class _Job:
         self._write(directory / _LOG, self.log + f"cutegen: {complaint}\n")
 
         def make_error(kept: Path) -> CompileError:
-            command = self._commands(str(kept / f"{self.rendered.name}.cu"))["device"]
+            command = self._repeat(kept)
             if source == "launcher.c":
                 command = ["env", "-C", str(kept), *launcher_command(self.tools.host, self.rendered.name)]
             return CompileError(str(kept / source), command, log.replace(str(final), str(kept)))
 
         return BuildFailure(make_error)
+
+    def _repeat(self, kept: Path) -> list[str]:
+        """The device command, to be pasted into a shell: with absolute paths, or where links are needed."""
+        file, arch_name = f"{self.rendered.name}.cu", self.rendered.arch
+        shutil.rmtree(kept / "links", ignore_errors=True)
+        links = Links(kept)
+        linked = nvcc_command(self.tools, arch_name, self.target, file, f"{self.rendered.name}.cubin", links)
+        return (
+            ["env", "-C", str(kept), *linked] if links.count else self._commands(str(kept / file))["device"]
+        )
 
     def _commands(self, source: str) -> dict[str, list[str]]:
         name = self.rendered.name
@@ -381,7 +372,7 @@ class _Job:
 
     @staticmethod
     def _write(path: Path, text: str) -> None:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")  # a path may be no UTF-8
 
 
 def _has_content(path: Path) -> bool:

@@ -56,6 +56,22 @@ def test_a_build() -> None:
     assert "tiny_kernel" in built.log.read_text()
 
 
+@pytest.mark.parametrize("path", ["it's $HOME, %d", "\u00fc (x) & \\n;"])
+def test_a_build_among_odd_names(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    odd = tmp_path / path
+    (odd / "tmp").mkdir(parents=True)
+    (odd / "cutlass").symlink_to(find_cutlass()[0].include.parent)
+    cache.rename(odd / "cache")
+    monkeypatch.setenv("CUTEGEN_CUTLASS_DIR", str(odd / "cutlass"))
+    monkeypatch.setenv("CUTEGEN_CACHE_DIR", str(odd / "cache"))
+    monkeypatch.setenv("TMPDIR", str(odd / "tmp"))
+    built = compile_kernel(kernel(text="#include <cute/config.hpp>\n" + TINY % {"note": ""}))
+    assert built.cubin.read_bytes().startswith(b"\x7fELF")
+    assert ctypes.CDLL(str(built.so)).cutegen_abi() == 2
+
+
 @pytest.mark.usefixtures("cache")
 def test_the_library_loads_without_a_gpu() -> None:
     library = ctypes.CDLL(str(compile_kernel(kernel()).so))
