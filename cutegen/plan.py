@@ -29,7 +29,7 @@ from cutegen.resolve import resolve
 from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_alignment, smem_bytes, stage_bytes
 from cutegen.rules import check
 
-__all__ = ["KernelPlan", "OperandPlan", "plan"]
+__all__ = ["KernelPlan", "OperandPlan", "derive", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,15 @@ def _plan(cfg: GemmConfig) -> KernelPlan:
     if violations:
         count = len(violations)
         raise ConfigError(f"this config cannot work ({count} violation{'s' * (count > 1)}):", violations)
-    cfg = resolve(cfg)
+    return derive(resolve(cfg))
+
+
+def derive(cfg: GemmConfig) -> KernelPlan:
+    """The plan of a resolved config that nobody has checked.
+
+    For a config that breaks a rule this raises whatever the derivation stumbles over, or gives a plan that
+    cannot work; fuzzing shows with it that refused configs are refused for a reason.
+    """
     atom = mma_atom(cfg.tiled_mma.atom or "")
     output = derive_output(cfg)
     a, b = _operand(cfg, "a"), _operand(cfg, "b")

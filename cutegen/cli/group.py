@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "run": "Build a kernel, run it on random inputs and compare with float64.",
     "emulate": "Run a CUDA file on the CPU and find its races and wrong accesses.",
     "matrix": "Check and build all combinations of a matrix file.",
+    "fuzz": "Try random configs: what the rules accept must work, what they refuse must not.",
     "schema": "Print the JSON Schema of a config file.",
     "rules": "List the rules that a config must keep, with reason and source.",
     "doctor": "Say what was found of compiler, headers and driver, and what is missing.",

@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "render idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check",
-        "bench tune matrix report trial",
+        "bench tune matrix report trial fuzz",
         "cli __init__ __main__",
     )
 )
