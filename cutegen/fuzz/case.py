@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, replace
 from random import Random
@@ -95,7 +94,8 @@ class Failure:
 
 def repro(case: Case, *, nvcc: bool = False) -> str:
     """A command of one line that tries a case again."""
-    words = ["cutegen", "fuzz", "--config", flow(json.loads(json.dumps(to_data(case.config))))]
+    data = case.config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    words = ["cutegen", "fuzz", "--config", flow(data)]
     if case.expectation == "refused":
         words.append("--force")
     if case.style != "resolved":

@@ -106,7 +106,7 @@ class TestMinimise:
         assert (problem.m, problem.k, problem.alpha, problem.beta) == (1, 8, 1.0, 0.0)
         assert problem.n == 48  # rows of D are aligned to 8 elements
         data = to_data(found.case.config)
-        assert set(data) <= {"arch", "a", "b", "stages", "mainloop"}
+        assert set(data) <= {"arch", "a", "b", "stages", "mainloop", "scheduler"}
         assert resolve(found.case.config).stages == 3
 
     def test_another_failure_is_not_mistaken_for_it(self) -> None:
