@@ -107,7 +107,7 @@ class TestMinimise:
         assert problem.n == 48  # rows of D are aligned to 8 elements
         data = to_data(found.case.config)
         assert set(data) <= {"arch", "a", "b", "stages", "mainloop", "scheduler"}
-        assert resolve(found.case.config).stages == 3
+        assert (resolve(found.case.config).stages or 0) >= 3
 
     def test_another_failure_is_not_mistaken_for_it(self) -> None:
         def probe(case: Case) -> Failure | None:
