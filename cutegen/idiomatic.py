@@ -41,16 +41,33 @@ def _modes(layout: Layout) -> list[tuple[int, int]]:
     return list(zip(layout.shape, layout.stride, strict=True))  # type: ignore[arg-type]
 
 
-def _is_sliceable(swizzle: Swizzle, atom: Layout, rest: Layout, reps: Sequence[int]) -> bool:
-    """Whether CuTe can slice the swizzled tile: modes within a swizzle period must be powers of two."""
-    modes = _modes(atom)
-    *gaps, (_, last) = _modes(rest)
-    modes += gaps + [(extent, stride) for extent in reps for _, stride in (*gaps, (0, last))]
+def _is_sliceable(swizzle: Swizzle, layouts: Sequence[Layout]) -> bool:
+    """Whether CuTe can slice swizzled layouts: a mode within a swizzle period must be a power of two.
+
+    Args:
+        swizzle: The swizzle of offsets.
+        layouts: The tile before its swizzle, and what each partition makes of it.
+    """
     return all(
-        stride % swizzle.period == 0 or (_is_power_of_two(extent) and _is_power_of_two(stride))
-        for extent, stride in modes
-        if extent > 1
+        stride % swizzle.period == 0
+        or (_is_power_of_two(stride) and (_is_power_of_two(extent) or extent * stride % swizzle.period == 0))
+        for layout in layouts
+        for extent, stride in _modes(layout)
+        if extent > 1 and stride
     )
+
+
+def _tile_layout(atom: Layout, rest: Layout, reps: Sequence[int]) -> Layout:
+    """All modes of a tile: those of its atom, the atom's gaps, and the repetitions."""
+    *gaps, (_, last) = _modes(rest)
+    modes = _modes(atom) + gaps + [(extent, stride) for extent in reps for _, stride in (*gaps, (0, last))]
+    return Layout(tuple(extent for extent, _ in modes), tuple(stride for _, stride in modes))
+
+
+def _partitions(operand: OperandPlan) -> list[Layout]:
+    """Offsets of threads and of their steps in shared memory, for writing and for reading."""
+    views = (operand.copy.view, operand.read.view if operand.read else None)
+    return [layout for view in views if view is not None for layout in (view.thread, view.step)]
 
 
 def _permuted_sizes(cfg: GemmConfig) -> tuple[int, int, int]:
@@ -71,7 +88,7 @@ def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     stride = operand_stage_bytes(cfg, operand.which) // dtype(cfg.operand(operand.which).dtype).bytes
     reps = (extent // spec.shape[0], plan.tile[2] // spec.shape[1])
     rest = complement(atom, atom.cosize * reps[0] * reps[1] * stages)
-    evaluated = not _is_sliceable(swizzle, atom, rest, reps)
+    evaluated = not _is_sliceable(swizzle, [_tile_layout(atom, rest, reps), *_partitions(operand)])
     side_by_side = stages == 1 or rest(reps[0] * reps[1]) == stride
     return {
         "swizzle": None if swizzle.b == 0 else ("Evaluated" if evaluated else "") + swizzle.cxx(),

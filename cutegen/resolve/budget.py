@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutegen.arch import arch
 from cutegen.config import GemmConfig
-from cutegen.resolve.copies import thread_count
+from cutegen.resolve.smem import thread_count
 from cutegen.resources import (
     fragment_registers,
     k_block_count,

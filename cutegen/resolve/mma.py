@@ -11,11 +11,13 @@ from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import product
 
-__all__ = ["fitting_atoms", "layouts", "resolve_atom", "resolve_permutation", "spans", "tile_units", "tiles"]
+__all__ = ["fitting_atoms", "layouts", "permutations", "resolve_atom", "spans", "tile_units", "tiles"]
 
 Extents = tuple[int, int, int]
 
 _MAX_THREADS = 1024
+_FACTORS = (1, 2, 3, 4, 6, 8)
+_MOST_MULTIPLES = 48  # tiles of odd proportions to try
 _MOST_CHOICES = 12  # thread counts to try before giving up
 
 
@@ -75,10 +77,9 @@ def tile_units(cfg: GemmConfig, atom: MmaAtom) -> Extents:
         for mode, which in ((0, "a"), (1, "b")):
             smem, copy = getattr(cfg.smem, which), getattr(cfg.g2s, which)
             pieces = [smem.shape] if smem is not None else []
-            if copy.threads is not None and copy.values is not None:
-                pieces.append(
-                    tuple(t * v for t, v in zip(copy.threads.shape, copy.values.shape, strict=True))
-                )
+            if copy.threads is not None:
+                values = (1, 1) if copy.values is None else copy.values.shape
+                pieces.append(tuple(t * v for t, v in zip(copy.threads.shape, values, strict=True)))
             for mn, k in pieces:
                 units[mode], units[2] = lcm(units[mode], mn), lcm(units[2], k)
     return (units[0], units[1], units[2])
@@ -103,6 +104,20 @@ def _targets(cfg: GemmConfig, atom: MmaAtom | None) -> Iterator[Extents]:
     yield (1, 1, 1)
 
 
+def _multiples(cfg: GemmConfig, units: Extents) -> list[Extents]:
+    """Small tiles of odd proportions, for warps and copies that are given and fit no usual tile."""
+    if cfg.tiled_mma.layout is None:
+        return []  # other warps are tried instead
+    found = [
+        (units[0] * m, units[1] * n, units[2] * k)
+        for m in _FACTORS
+        for n in _FACTORS
+        for k in _FACTORS
+        if units[0] * m <= 256 and units[1] * n <= 256 and units[2] * k <= 256
+    ]
+    return sorted(found, key=lambda tile: (tile[0] * tile[1] * tile[2], tile))[:_MOST_MULTIPLES]
+
+
 def tiles(cfg: GemmConfig) -> Iterator[GemmConfig]:
     """The config with each tile that is worth a try, the best first."""
     if cfg.tile is not None:
@@ -111,8 +126,11 @@ def tiles(cfg: GemmConfig) -> Iterator[GemmConfig]:
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     units = tile_units(cfg, atom) if atom else (1, 1, 1)
     seen: set[tuple[int, ...]] = set()
-    for target in _targets(cfg, atom):
-        tile = tuple(max(u, t // u * u) for t, u in zip(target, units, strict=True))
+    near = (
+        tuple(max(u, t // u * u) for t, u in zip(target, units, strict=True))
+        for target in _targets(cfg, atom)
+    )
+    for tile in (*near, *_multiples(cfg, units)):
         if tile not in seen:
             seen.add(tile)
             yield cfg.model_copy(update={"tile": tile})
@@ -189,21 +207,34 @@ def _repeat(registers: int, span: int, extent: int) -> int:
     return span * repeat
 
 
-def resolve_permutation(cfg: GemmConfig) -> GemmConfig:
-    """Fill the permutation: neighbours that one ldmatrix, or one wide load, fills."""
+def permutations(cfg: GemmConfig) -> Iterator[GemmConfig]:
+    """The config with each permutation that is worth a try: neighbours that one ldmatrix or wide load fills.
+
+    Then plain extents, and longer k-blocks, which a given ldmatrix may need.
+    """
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
-    if atom is None or cfg.tile is None or cfg.tiled_mma.layout is None:
-        return cfg
-    if cfg.tiled_mma.permutation is not None:
-        return cfg
+    if (
+        atom is None
+        or cfg.tile is None
+        or cfg.tiled_mma.layout is None
+        or cfg.tiled_mma.permutation is not None
+    ):
+        yield cfg
+        return
     m, n, k = spans(cfg, atom)
-    permutation: tuple[int | LayoutSpec, int | LayoutSpec, int]
+    choices: list[tuple[int | LayoutSpec, int | LayoutSpec, int]] = []
     if atom.is_simt:
-        permutation = (_vector_permutation(cfg.tile[0], m), _vector_permutation(cfg.tile[1], n), k)
+        choices.append((_vector_permutation(cfg.tile[0], m), _vector_permutation(cfg.tile[1], n), k))
+        choices.append((m, n, k))
     else:
         regs = [v * dtype(t).bits // 32 for v, t in ((atom.a_values, atom.a), (atom.b_values, atom.b))]
-        permutation = (_repeat(regs[0], m, cfg.tile[0]), _repeat(regs[1], n, cfg.tile[1]), k)
-    return cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"permutation": permutation})})
+        beside = (_repeat(regs[0], m, cfg.tile[0]), _repeat(regs[1], n, cfg.tile[1]))
+        choices += [(*beside, k * repeat) for repeat in (1, 2, 4) if cfg.tile[2] % (k * repeat) == 0]
+        choices = choices or [(*beside, k)]
+    for permutation in choices:
+        yield cfg.model_copy(
+            update={"tiled_mma": cfg.tiled_mma.model_copy(update={"permutation": permutation})}
+        )
 
 
 def _vector_permutation(extent: int, span: int) -> int | LayoutSpec:

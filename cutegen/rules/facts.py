@@ -19,7 +19,7 @@ from cutegen.layout.partition import TileOffsets, atom_is_ordered, tile_offsets
 from cutegen.layout.swizzle import Swizzle
 from cutegen.operands import PlanFault, derive_direct, derive_g2s, derive_output, derive_s2r
 from cutegen.resolve.bounds import EXTENT_LIMIT, rank_is_sane, swizzle_is_sane
-from cutegen.resolve.copies import smem_major
+from cutegen.resolve.smem import smem_major
 from cutegen.resources import swizzle_of
 
 __all__ = ["Facts", "OperandFacts", "flat"]

@@ -8,8 +8,12 @@ void evaluate_copy(char const* operand, SmemLayout smem_layout, Coords const& cX
   oracle::Scope scope(operand);
   oracle::write_layout("smem", smem_layout);
   oracle::write_coords("g2s.from", make_tensor(cX.data(), G2SCopy::tidfrg_S(cX.layout())));
-  oracle::write_offsets("g2s.to", make_tensor(sX.data(), G2SCopy::tidfrg_D(sX.layout())), buffer);
-  oracle::write_offsets("s2r.from", make_tensor(sX.data(), S2RCopy::tidfrg_S(sX.layout())), buffer);
+  Tensor tXsX = make_tensor(sX.data(), G2SCopy::tidfrg_D(sX.layout()));
+  Tensor tYsX = make_tensor(sX.data(), S2RCopy::tidfrg_S(sX.layout()));
+  oracle::write_offsets("g2s.to", tXsX, buffer);
+  oracle::write_offsets("s2r.from", tYsX, buffer);
+  oracle::require_slices(tXsX, [&](int thread) { return G2SCopy{}.get_slice(thread).partition_D(sX); });
+  oracle::require_slices(tYsX, [&](int thread) { return S2RCopy{}.get_slice(thread).partition_S(sX); });
   oracle::write_layout("s2r.to", S2RCopy::retile(tCrX.layout()));                      // (CPY,CPY_MN,CPY_K)
   oracle::write_layout("registers", tCrX.layout());                                    // (MMA,MMA_MN,MMA_K)
 }

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,21 @@ void write_offsets(char const* name, Tensor const& tensor, T const* base) {
     values.push_back(int32_t(&tensor(i) - base));
   }
   write(name, values);
+}
+
+// Whether the slice of each thread, which a kernel takes of a swizzled tensor at run time, is its part.
+template <class Tensor, class Slice>
+void require_slices(Tensor const& whole, Slice const& slice) {
+  int threads = cute::size<0>(whole);
+  for (int thread = 0; thread < threads; ++thread) {
+    auto part = slice(thread);
+    for (int i = 0; i < size(part); ++i) {
+      if (&part(i) != &whole(thread + threads * i)) {
+        std::fprintf(stderr, "%s: the slice of thread %d differs at %d\n", prefix.c_str(), thread, i);
+        std::exit(1);
+      }
+    }
+  }
 }
 
 template <class Layout>

@@ -76,17 +76,19 @@ def _tile(rng: Random, atom: MmaAtom) -> list[int]:
             rng.choice([4, 8, 12, 16]),
         ]
     return [
-        m * rng.choice([1, 2, 3, 4, 5, 6, 8, 8, 8]),
-        n * rng.choice([1, 2, 3, 4, 8, 12, 16, 16, 16, 20]),
-        k * rng.choice([1, 2, 2, 3, 4, 4]),
+        m * rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9]),
+        n * rng.choice([1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 16, 16, 20]),
+        k * rng.choice([1, 2, 2, 3, 4, 4, 5, 6]),
     ]
 
 
 def _warps(rng: Random, atom: MmaAtom, tile: list[int] | None) -> list[int]:
     if atom.is_simt:
-        choices = [(16, 16), (8, 16), (16, 8), (8, 8), (32, 4)]
+        choices = [(16, 16), (8, 16), (16, 8), (8, 8), (32, 4), (12, 8), (6, 16), (24, 4), (5, 32)]
     else:
-        choices = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (2, 4), (4, 2), (1, 4), (3, 1)]
+        usual = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (2, 4), (4, 2), (1, 4)]
+        odd = [(3, 1), (1, 3), (3, 2), (2, 3), (5, 1), (1, 5), (6, 1), (7, 1), (1, 7), (3, 3)]
+        choices = usual + odd if tile is None else usual * 2 + odd
     fitting = [
         (m, n)
         for m, n in choices

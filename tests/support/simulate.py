@@ -110,6 +110,7 @@ def _fragments_from_shared(
                     registers[t][copy * read.vector + v] = smem[start + v * size]
             continue
         transposed, piece = read.op.endswith("_T"), 4 // size
+        _require(size == 2 or not transposed, "a transposing ldmatrix of elements that are not 16-bit")
         matrices = read.vector * size // 4
         for warp in range(0, plan.threads, 32):
             for matrix in range(matrices):
