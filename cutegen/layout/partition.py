@@ -18,6 +18,8 @@ __all__ = [
     "TileOffsets",
     "atom_is_ordered",
     "copy_partition",
+    "fills_gaps",
+    "gap_places",
     "mma_partition",
     "tile_offsets",
 ]
@@ -83,6 +85,37 @@ def atom_is_ordered(shape: Sequence[int], stride: Sequence[int]) -> bool:
         if step < current:
             return False
         current = step * extent
+    return True
+
+
+def gap_places(shape: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """For each gap of an ordered layout atom, how many copies of what lies before it fit into it."""
+    gaps, current = [], 1
+    for step, extent in sorted((d, s) for s, d in zip(shape, stride, strict=True) if s > 1):
+        if step // current > 1:
+            gaps.append(step // current)
+        current = step * extent
+    return gaps
+
+
+def fills_gaps(shape: Sequence[int], stride: Sequence[int], tile: Sequence[int]) -> bool:
+    """Whether ``tile_to_shape`` of an ordered layout atom is defined and injective.
+
+    The atoms of a tile go into the first gap until it is full. They must fill it evenly, or all fit into it:
+    CuTe lets the last ones overlap others, or stops in an unnamed static_assert.
+    """
+    gaps, exact = gap_places(shape, stride), True
+    for extent, own in zip(tile, shape, strict=True):
+        count = extent // own
+        while count > 1 and gaps:
+            if exact and count % gaps[0] == 0:
+                count //= gaps.pop(0)
+            elif count <= gaps[0]:
+                exact = exact and gaps[0] % count == 0
+                gaps[0] //= count
+                count = 1
+            else:
+                return False
     return True
 
 

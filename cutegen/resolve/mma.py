@@ -106,8 +106,6 @@ def _targets(cfg: GemmConfig, atom: MmaAtom | None) -> Iterator[Extents]:
 
 def _multiples(cfg: GemmConfig, units: Extents) -> list[Extents]:
     """Small tiles of odd proportions, for warps and copies that are given and fit no usual tile."""
-    if cfg.tiled_mma.layout is None:
-        return []  # other warps are tried instead
     found = [
         (units[0] * m, units[1] * n, units[2] * k)
         for m in _FACTORS
@@ -115,7 +113,8 @@ def _multiples(cfg: GemmConfig, units: Extents) -> list[Extents]:
         for k in _FACTORS
         if units[0] * m <= 256 and units[1] * n <= 256 and units[2] * k <= 256
     ]
-    return sorted(found, key=lambda tile: (tile[0] * tile[1] * tile[2], tile))[:_MOST_MULTIPLES]
+    most = _MOST_MULTIPLES if cfg.tiled_mma.layout else _MOST_MULTIPLES // 4  # else warps are tried, too
+    return sorted(found, key=lambda tile: (tile[0] * tile[1] * tile[2], tile))[:most]
 
 
 def tiles(cfg: GemmConfig) -> Iterator[GemmConfig]:

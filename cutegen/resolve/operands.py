@@ -11,7 +11,7 @@ from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, MmaAtom
 from cutegen.config import CopyG2S, GemmConfig, LayoutSpec, SmemLayout
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import product
-from cutegen.layout.partition import atom_is_ordered
+from cutegen.layout.partition import atom_is_ordered, fills_gaps
 from cutegen.operands import PlanFault, derive_direct, derive_g2s, derive_output, derive_s2r
 from cutegen.resolve.g2s import copies, is_complete, widths, with_strides
 from cutegen.resolve.smem import Which, operand_tile, smem_choices, smem_major
@@ -151,7 +151,9 @@ def _well_tiled(cfg: GemmConfig, which: Which) -> bool:
     if not atom_is_ordered(layout.shape, layout.stride):
         return False
     mn, k = operand_tile(cfg, which)
-    return mn * k <= arch(cfg.arch).smem_per_block and mn % layout.shape[0] == 0 and k % layout.shape[1] == 0
+    if mn * k > arch(cfg.arch).smem_per_block or mn % layout.shape[0] or k % layout.shape[1]:
+        return False
+    return fills_gaps(layout.shape, layout.stride, (mn, k))
 
 
 def _derives(derive: Callable[[], object]) -> bool:

@@ -92,51 +92,12 @@ def s2r_transposes_16_bit(operand: OperandFacts) -> Iterator[Finding]:
     copy = operand.s2r
     if copy is None or not copy.transposed or operand.dtype.bits == 16 or operand.dtype.bits > 32:
         return
-    k_major = operand.smem_major == "k"
-    other = _ldsm(copy.matrices, False) if k_major else "UniversalCopy"
-    fix = f"use {_field(operand)}: {other}"
-    if not k_major and operand.dtype.bits == 8:
-        fix = f"use K-major shared memory and {_field(operand)}: {_ldsm(copy.matrices, False)}"
+    other = _ldsm(copy.matrices, False) if operand.smem_major == "k" else "UniversalCopy"
     yield Finding(
         field=_field(operand),
         got=f"{copy.name} with {operand.dtype.name}",
         need=f"LDSM_T transposes 16-bit elements only, {operand.dtype.name} has {operand.dtype.bits} bits",
-        fix=fix,
-    )
-
-
-@operand_rule(
-    "s2r-8-bit-major",
-    "s2r",
-    reason="A fragment register holds four 8-bit elements that follow one another along K. In MN-major "
-    "shared memory they lie in four rows, and ldmatrix.trans transposes 16-bit elements only.",
-    source=f"{_LDMATRIX}: .trans with .b16; PTX ISA, mma: fragments of .s8, .u8, .e4m3 and .e5m2",
-)
-def s2r_8_bit_major(operand: OperandFacts) -> Iterator[Finding]:
-    """8-bit operands of tensor cores lie K-major in shared memory."""
-    atom = operand.facts.atom
-    if atom is None or atom.is_simt or operand.dtype.bits != 8 or operand.smem_major != "mn":
-        return
-    which, own = operand.which, operand.mn.lower()
-    smem = ""
-    if operand.extents is not None:
-        run = next((r for r in (128, 64, 32, 16) if operand.extents[1] % r == 0), 16)
-        bits = (run // 16).bit_length() - 1
-        swizzle = yaml_list((bits, 4, 3)) if bits else "none"
-        smem = f"smem.{which}: {{shape: [8, {run}], stride: [{run}, 1], swizzle: {swizzle}}}"
-    fix = f"use {which}.major: k"
-    if smem and operand.major == "mn":
-        fix += f", or copy element by element: {smem} with g2s.{which}: {{atom: UniversalCopy, bits: 8}}"
-    elif smem:
-        fix = f"use {smem}"
-    yield Finding(
-        field=f"{which}.major" if operand.major == "mn" else f"smem.{which}.stride",
-        got=f"{own}-major {operand.dtype.name}"
-        if operand.major == "mn"
-        else f"{operand.mn}-major shared memory",
-        need=f"8-bit {operand.name} must be K-major in shared memory: no instruction transposes 8-bit "
-        "elements",
-        fix=fix,
+        fix=f"use {_field(operand)}: {other}",
     )
 
 
@@ -158,8 +119,6 @@ def s2r_major(operand: OperandFacts) -> Iterator[Finding]:
         fix = f"use LDSM_N: {_field(operand)}: {_ldsm(copy.matrices, False)}"
     elif operand.dtype.bits == 16:
         fix = f"use LDSM_T: {_field(operand)}: {_ldsm(copy.matrices, True)}"
-    elif operand.dtype.bits == 8:
-        return  # no copy serves it: said by s2r-8-bit-major
     else:
         fix = f"use {_field(operand)}: UniversalCopy (LDSM_T transposes 16-bit elements only)"
     yield Finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import lcm
 
 from cutegen.config import SmemLayout
-from cutegen.layout.partition import atom_is_ordered
+from cutegen.layout.partition import atom_is_ordered, fills_gaps, gap_places
 from cutegen.resolve.bounds import SWIZZLE_BITS, swizzle_is_sane
 from cutegen.rules.facts import OperandFacts
 from cutegen.rules.registry import Finding, operand_rule
@@ -124,25 +124,11 @@ def smem_atom_divides(operand: OperandFacts) -> Iterator[Finding]:
         )
 
 
-def _places(gaps: list[int], count: int) -> list[int] | None:
-    """What is left of the gap modes after ``count`` atoms are placed; None when they cannot be placed."""
-    gaps = list(gaps)
-    while count > 1 and gaps:
-        if count % gaps[0] == 0:
-            count //= gaps.pop(0)
-        elif gaps[0] % count == 0:
-            gaps[0] //= count
-            count = 1
-        else:
-            return None
-    return gaps
-
-
 @operand_rule(
     "smem-gap-tiles",
     "smem",
     reason="A layout atom with gaps as long as itself gets other atoms put into its gaps, as tile_to_shape "
-    "does it; that works only when their numbers divide one another.",
+    "does it; when they neither fill the gaps evenly nor all fit in, the last ones overlap others.",
     source=f"{_TILE_TO_SHAPE}: composition of the atom's complement with the repetitions",
 )
 def smem_gap_tiles(operand: OperandFacts) -> Iterator[Finding]:
@@ -152,15 +138,8 @@ def smem_gap_tiles(operand: OperandFacts) -> Iterator[Finding]:
         return
     if any(e % s for e, s in zip(extents, smem.shape, strict=True)):
         return
-    gaps, current = [], 1
-    for step, extent in sorted((d, s) for s, d in zip(smem.shape, smem.stride, strict=True) if s > 1):
-        if step // current > 1:
-            gaps.append(step // current)
-        current = step * extent
-    left: list[int] | None = gaps
-    for mode in (0, 1):
-        left = None if left is None else _places(left, extents[mode] // smem.shape[mode])
-    if left is None:
+    gaps = gap_places(smem.shape, smem.stride)
+    if not fills_gaps(smem.shape, smem.stride, extents):
         run = 1 if smem.stride[1] < smem.stride[0] else 0
         row, pad = smem.shape[run], max(1, 16 // operand.dtype.bytes)
         stride = [1, 1]

@@ -33,12 +33,11 @@ def sparse_config(rng: Random, *, arch: ArchName | None = None, mainloop: str | 
     arch = arch or rng.choice(list(ARCHS))
     mainloop = mainloop or rng.choice(["simt", "direct", "multistage", "multistage", "multistage"])
     atom = _pick_atom(rng, arch, mainloop)
-    shared_8_bit = mainloop == "multistage" and dtype(atom.a).bits == 8
     data: dict[str, Any] = {
         "arch": arch,
         "mainloop": mainloop,
-        "a": {"dtype": atom.a, "major": "k" if shared_8_bit else rng.choice("km")},
-        "b": {"dtype": atom.b, "major": "k" if shared_8_bit else rng.choice("kn")},
+        "a": {"dtype": atom.a, "major": rng.choice("km")},
+        "b": {"dtype": atom.b, "major": rng.choice("kn")},
         "accumulator": atom.acc,
         "d": {"dtype": rng.choice(_OUTPUTS[atom.acc]), "major": rng.choice("nm")},
     }

@@ -49,6 +49,8 @@ HANDMADE: dict[str, dict[str, Any]] = {
         "tiled_mma": {"layout": [2, 2, 1], "permutation": [32, 32, 32]},
     },
     "three_warps": {**_F16, "tile": [96, 80, 48], "tiled_mma": {"layout": [3, 1, 1]}},
+    "three_warps_inside_a_swizzle": {**_F16, "tile": [96, 96, 64], "tiled_mma": {"layout": [3, 1, 1]}},
+    "five_warps_mn_major": {**_F16_MN, "tile": [80, 80, 32], "tiled_mma": {"layout": [5, 1, 1]}},
     "padding_instead_of_swizzle": {
         **_F16,
         "tile": [64, 96, 32],
@@ -153,6 +155,12 @@ HANDMADE: dict[str, dict[str, Any]] = {
         "b": {"dtype": "u8"},
         "tile": [64, 64, 64],
         "tiled_mma": {"atom": "SM80_16x8x16_S32S8U8S32_TN"},
+    },
+    "integers_mn_major": {
+        "arch": "sm_80",
+        "a": {"dtype": "s8", "major": "m"},
+        "b": {"dtype": "s8", "major": "n"},
+        "tile": [64, 32, 64],
     },
     "turing_mn_major": {
         "arch": "sm_75",

@@ -338,17 +338,11 @@ CASES = [
         ("16-bit elements only", "UniversalCopy"),
     ),
     Case(
-        "s2r-8-bit-major",
-        config(S8 | {"a.major": "m"}),
-        config(S8 | {"a.major": "k"}),
-        "a.major",
-        ("a.major: k",),
-    ),
-    Case(
-        "s2r-8-bit-major",
-        config(S8 | {"a.major": "m"}, mainloop="multistage"),
-        config(S8 | {"a.major": "m"}, mainloop="direct"),
-        "a.major",
+        "s2r-transposes-16-bit",
+        config(S8 | {"a.major": "m", "s2r.a": "SM75_U16x8_LDSM_T"}),
+        config(S8 | {"a.major": "m", "s2r.a": "UniversalCopy"}),
+        "s2r.a",
+        ("16-bit elements only", "UniversalCopy"),
     ),
     Case("s2r-major", base({"s2r.b": "SM75_U16x8_LDSM_T"}), base(), "s2r.b", ("use LDSM_N",)),
     Case(

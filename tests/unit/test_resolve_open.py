@@ -100,3 +100,15 @@ class TestOddNumbers:
         )
         assert check(cfg) == []
         assert derive_g2s(resolve(cfg), "b").vector == 8
+
+
+@pytest.mark.parametrize(("types", "arch"), [("s8", "sm_75"), ("u8", "sm_80"), ("e4m3", "sm_89")])
+def test_8_bit_operands_may_lie_mn_major(types: str, arch: str) -> None:
+    """No instruction transposes them: plain loads of single elements do."""
+    operands = {"a.dtype": types, "a.major": "m", "b.dtype": types, "b.major": "n"}
+    cfg = config(operands, arch=arch, tile=[64, 64, 64])
+    assert check(cfg) == []
+    resolved = resolve(cfg)
+    assert (resolved.s2r.a, resolved.s2r.b) == ("UniversalCopy", "UniversalCopy")
+    assert resolved.g2s.a.bits == 128
+    assert fault_of(plan(cfg)) is None

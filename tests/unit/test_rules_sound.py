@@ -30,7 +30,6 @@ NOT_SIMULATED = {
     "g2s-align",
     "g2s-atom-arch",
     "g2s-width",
-    "s2r-8-bit-major",
     "stages-fit",
 }
 
@@ -171,6 +170,14 @@ class TestGapsOfLayoutAtoms:
     def test_gaps_that_do_not_are_refused(self, rows: int) -> None:
         cfg = base({"smem.a": {"shape": [8, 32], "stride": [32 * rows, 1]}})
         assert {v.rule for v in check(cfg)} == {"smem-gap-tiles"}
+
+    def test_atoms_that_all_fit_into_a_gap_need_not_fill_it(self) -> None:
+        """tile_to_shape puts 16 atoms into gaps of 17; of 15 x 8 rows the last would overlap."""
+        for rows, legal in ((17, True), (15, False)):
+            cfg = base({"smem.a": {"shape": [8, 32], "stride": [32 * rows, 1]}}, stages=1)
+            assert (check(cfg) == []) == legal
+            if legal:
+                assert fault_of(plan(cfg)) is None
 
     @pytest.mark.parametrize("pad", [8, 16, 24])
     def test_padding_shorter_than_a_row_is_fine(self, pad: int) -> None:
