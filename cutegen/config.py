@@ -82,7 +82,8 @@ class Operand(_Model):
     )
     align: Bytes = Field(
         default=None,
-        description="Guaranteed alignment of base and rows in bytes; it bounds the copy width. Default 16.",
+        description="Bytes of which address, pitch and contiguous extent are multiples; it bounds the copy "
+        "width. Default 16.",
     )
 
 
@@ -94,7 +95,8 @@ class Output(_Model):
     )
     major: MajorD = Field(default=None, description="The mode with stride 1: n or m. Default n.")
     align: Bytes = Field(
-        default=None, description="Guaranteed alignment of base and rows in bytes. Default 16."
+        default=None,
+        description="Bytes of which address, pitch and contiguous extent are multiples. Default 16.",
     )
 
 
