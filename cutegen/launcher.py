@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from cutegen.arch import arch
 from cutegen.render import RenderedKernel, environment, template_root
@@ -44,9 +46,29 @@ def render_launcher(rendered: RenderedKernel, target: str) -> Launcher:
         "launch": rendered.launch,
         "target": target,
         "virtual": arch(rendered.arch).virtual,
+        "description": json.dumps(_description(rendered, target)),
     }
     source, header = (environment().get_template(template).render(values) for template in _TEMPLATES)
     return Launcher(source=source, header=header)
+
+
+def _description(rendered: RenderedKernel, target: str) -> dict[str, Any]:
+    """What a program that chooses among kernels at run time must know of one."""
+    launch = rendered.launch
+    matrices = {
+        operand.name.lower(): {"dtype": operand.dtype, "major": operand.run, "align": operand.align}
+        for operand in (launch.a, launch.b, launch.c, launch.d)
+    }
+    return {
+        "name": rendered.name,
+        "target": target,
+        "ptx": arch(rendered.arch).virtual,
+        "tile": [launch.blk_m, launch.blk_n, launch.blk_k],
+        "threads": launch.threads,
+        "smem_bytes": launch.smem_bytes,
+        "scale": launch.scale,
+        **matrices,
+    }
 
 
 def launcher_command(host: HostCompiler, name: str) -> list[str]:

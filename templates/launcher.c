@@ -27,6 +27,8 @@ enum {
 };
 
 static const char kernel_name[] = "{{ launch.kernel }}";
+static const char description[] =
+    {{ description|tojson }};
 
 __asm__(
     ".pushsection .rodata,\"a\"\n"
@@ -418,7 +420,8 @@ static const char* describe_error(int32_t code) {
   EXPORT int32_t prefix##_attributes(int32_t device, CutegenAttributes* attributes) {                        \
     return ask_attributes(device, attributes);                                                               \
   }                                                                                                          \
-  EXPORT const char* prefix##_error_string(int32_t code) { return describe_error(code); }
+  EXPORT const char* prefix##_error_string(int32_t code) { return describe_error(code); }                    \
+  EXPORT const char* prefix##_describe(void) { return description; }
 
 EXPORT int32_t cutegen_abi(void) { return CUTEGEN_ABI; }
 EXPORT_ALL(cutegen)

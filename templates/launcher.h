@@ -108,6 +108,9 @@ int32_t {{ name }}_attributes(int32_t device, CutegenAttributes* attributes);
  * step and what it got. The text is valid until this thread asks again. */
 const char* {{ name }}_error_string(int32_t code);
 
+/* What this kernel takes, as JSON: name, target, tile, threads, and dtype, major and align of a, b, c and d. */
+const char* {{ name }}_describe(void);
+
 /* The same functions under names that do not depend on the kernel, for dlopen. */
 int32_t cutegen_abi(void);
 int32_t cutegen_launch(const CutegenLaunch* launch);
@@ -115,6 +118,7 @@ int32_t cutegen_load(int32_t device);
 int32_t cutegen_loaded(int32_t device);
 int32_t cutegen_attributes(int32_t device, CutegenAttributes* attributes);
 const char* cutegen_error_string(int32_t code);
+const char* cutegen_describe(void);
 
 #ifdef __cplusplus
 }

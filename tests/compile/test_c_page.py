@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -78,7 +79,10 @@ def test_the_program_in_cpp(standard: str, built: Built, tmp_path: Path) -> None
     words = run(
         tmp_path / "app", built.kernel.so, "libm.so.6", "/no/such.so", cwd=tmp_path, env=built.environment
     )
-    assert words.splitlines() == [
+    first, *rest = words.splitlines()
+    assert json.loads(first)["name"] == built.kernel.name
+    assert json.loads(first)["b"] == {"dtype": "tf32", "major": "k", "align": 16}
+    assert rest == [
         "d is null: a matrix is missing or overlaps D (-7)",
         "no kernel library, it lacks cutegen_abi",
         "/no/such.so: cannot open shared object file: No such file or directory",

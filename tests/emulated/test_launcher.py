@@ -490,6 +490,23 @@ def test_errors_in_words(rig: Rig) -> None:
     assert len(set(words)) == 12
 
 
+def test_the_description(rig: Rig) -> None:
+    (text,) = rig.run(("describe", None), library=rig.strict)
+    assert json.loads(text) == {
+        "name": "strict",
+        "target": "sm_90",
+        "ptx": "compute_80",
+        "tile": [64, 32, 16],
+        "threads": 128,
+        "smem_bytes": 1024,
+        "scale": "f32",
+        "a": {"dtype": "f16", "major": "k", "align": 16},
+        "b": {"dtype": "f16", "major": "n", "align": 16},
+        "c": {"dtype": "f16", "major": "m", "align": 2},
+        "d": {"dtype": "f16", "major": "m", "align": 8},
+    }
+
+
 def test_the_abi_version(rig: Rig) -> None:
     assert rig.run(("abi", None)) == [2]
 
@@ -502,7 +519,7 @@ def test_only_the_interface_is_visible(rig: Rig) -> None:
         ["nm", "-D", "--defined-only", rig.small], check=True, capture_output=True, text=True
     )
     names = {line.split()[-1] for line in done.stdout.splitlines()}
-    functions = ("launch", "load", "loaded", "attributes", "error_string")
+    functions = ("launch", "load", "loaded", "attributes", "error_string", "describe")
     assert names == {"cutegen_abi", *(f"{p}_{f}" for p in ("cutegen", "tiny") for f in functions)}
 
 

@@ -67,6 +67,10 @@ class Driver:
     def error(self, code: int) -> str:
         return str(self.library.cutegen_error_string(code).decode())
 
+    def describe(self, _: Any) -> str:
+        self.library.cutegen_describe.restype = ctypes.c_char_p
+        return str(self.library.cutegen_describe().decode())
+
     def abi(self, _: Any) -> int:
         return int(self.library.cutegen_abi())
 
