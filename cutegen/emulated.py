@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -17,7 +17,7 @@ from cutegen.emulator.job import Progress
 from cutegen.errors import CutegenError, LaunchError, SanitizerError, ToolchainError
 from cutegen.operand_check import Wanted, wanted_operands
 from cutegen.render import RenderedKernel
-from cutegen.toolchain.process import parallel_jobs
+from cutegen.toolchain.process import Workers, parallel_jobs
 
 __all__ = [
     "EmulatedArtifact",
@@ -220,7 +220,7 @@ def emulate_many(
         except CutegenError as error:
             return error
 
-    with ThreadPoolExecutor(parallel_jobs(jobs or settings.jobs())) as pool:
+    with Workers(parallel_jobs(jobs or settings.jobs())) as pool:
         futures = [pool.submit(one, rendered) for rendered in kernels]
         for done, future in enumerate(as_completed(futures), 1):
             if progress is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from cutegen import settings
 from cutegen.emulator.kernel import CompiledSource
 from cutegen.errors import LaunchError
+from cutegen.toolchain.process import watched
 
 __all__ = ["Buffer", "Job", "Outcome", "Progress", "run_job"]
 
@@ -209,30 +210,36 @@ def _execute(
         env=dict(settings.child_environment()),
         start_new_session=True,
     )
-    deadline = None if job.timeout is None else time.monotonic() + job.timeout
-    text: bytes | None = _describe(job, offsets, data_fd, report_fd).encode()
+    text = _describe(job, offsets, data_fd, report_fd).encode()
     try:
-        while True:
-            wait = _POLL_SECONDS if job.progress else None
-            if deadline is not None:
-                left = max(0.0, deadline - time.monotonic())
-                wait = left if wait is None else min(wait, left)
-            try:
-                output, error = process.communicate(text, timeout=wait)
-                break
-            except subprocess.TimeoutExpired as expired:
-                text = None
-                if job.progress:
-                    job.progress(int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little"))
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise LaunchError(
-                        f"the emulated kernel did not end within {job.timeout:g} s"
-                    ) from expired
+        with watched(process):
+            output, error = _communicate(job, process, data, text)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, 9)
             process.communicate()
     return process.returncode, output.decode(errors="replace"), error.decode(errors="replace")
+
+
+def _communicate(
+    job: Job, process: subprocess.Popen[bytes], data: mmap.mmap, words: bytes
+) -> tuple[bytes, bytes]:
+    """Tell a process its job, and wait for its end or for the job's timeout."""
+    deadline = None if job.timeout is None else time.monotonic() + job.timeout
+    text: bytes | None = words
+    while True:
+        wait = _POLL_SECONDS if job.progress else None
+        if deadline is not None:
+            left = max(0.0, deadline - time.monotonic())
+            wait = left if wait is None else min(wait, left)
+        try:
+            return process.communicate(text, timeout=wait)
+        except subprocess.TimeoutExpired as expired:
+            text = None
+            if job.progress:
+                job.progress(int.from_bytes(data[4:8], "little"), int.from_bytes(data[8:12], "little"))
+            if deadline is not None and time.monotonic() >= deadline:
+                raise LaunchError(f"the emulated kernel did not end within {job.timeout:g} s") from expired
 
 
 def _read_records(fd: int) -> list[dict[str, Any]]:

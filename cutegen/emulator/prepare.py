@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from cutegen.emulator.host import HostToolchain
 from cutegen.emulator.rewrite.tree import rewrite_tree
 from cutegen.emulator.store import digest_of, digest_sources, ensure, root
 from cutegen.errors import CompileError
-from cutegen.toolchain.process import parallel_jobs, run
+from cutegen.toolchain.process import Workers, parallel_jobs, run
 
 __all__ = ["ARCH_CODES", "Prepared", "compile_flags", "family_of", "is_prepared", "prepare"]
 
@@ -81,7 +80,7 @@ def prepare(host: HostToolchain, arch: str) -> Prepared:
     utilities = host.cutlass.parent / "tools" / "util" / "include"
     includes = (public, public / "shim", overlay, host.cutlass, utilities, *host.cuda)
     family = family_of(arch)
-    with ThreadPoolExecutor(2) as pool:
+    with Workers(2) as pool:
         pch = pool.submit(
             ensure, f"pch-{family}", keys.pch, lambda out: _precompile(host, family, includes, out)
         )
@@ -182,8 +181,9 @@ def _build_runtimes(host: HostToolchain, out: Path) -> None:
     for name, macros in (("sanitize", ["-DCGE_SANITIZE"]), ("plain", [])):
         for source in sources:
             jobs.append([*common, *macros, "-c", str(source), "-o", str(out / f"{name}-{source.stem}.o")])
-    with ThreadPoolExecutor(parallel_jobs(settings.jobs())) as pool:
-        list(pool.map(lambda argv: _check(argv, out), jobs))
+    with Workers(parallel_jobs(settings.jobs())) as pool:
+        for done in [pool.submit(_check, argv, out) for argv in jobs]:
+            done.result()
     for name in ("sanitize", "plain"):
         objects = [str(out / f"{name}-{source.stem}.o") for source in sources]
         _check([str(host.cxx), "-rdynamic", "-o", str(out / name), *objects, "-ldl"], out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import replace
 from typing import Literal
 
@@ -19,7 +19,7 @@ from cutegen.matrix.expand import Case
 from cutegen.matrix.run import CaseResult
 from cutegen.plan import KernelPlan, plan
 from cutegen.render import Style, render
-from cutegen.toolchain.process import parallel_jobs
+from cutegen.toolchain.process import Workers, parallel_jobs
 from cutegen.trial import Problem, default_problems, thread_finder, trial_error, try_kernel
 
 __all__ = ["proof_problems", "prove_cases"]
@@ -88,15 +88,12 @@ def prove_cases(
         )
         return replace(result, seconds=time.perf_counter() - started)
 
-    pool = ThreadPoolExecutor(parallel_jobs(jobs or settings.jobs()))
-    try:
+    with Workers(parallel_jobs(jobs or settings.jobs())) as pool:
         futures = {pool.submit(one, index): index for index in legal}
         for future in as_completed(futures):
             results[futures[future]] = future.result()
             if progress is not None:
                 progress(len(results), len(cases))
-    finally:
-        pool.shutdown(cancel_futures=True)
     return [results[index] for index in range(len(cases))]
 
 

@@ -8,13 +8,27 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from cutegen.errors import ToolchainError
 
-__all__ = ["Children", "Completed", "StoppedError", "memory_for_jobs", "parallel_jobs", "run"]
+__all__ = [
+    "Children",
+    "Completed",
+    "StoppedError",
+    "Workers",
+    "memory_for_jobs",
+    "parallel_jobs",
+    "run",
+    "watched",
+]
+
+T = TypeVar("T")
 
 _JOB_BYTES = 1024**3
 #: Waits for a line from us; when our end of the pipe closes without one, we are dead, and so is the group.
@@ -44,6 +58,9 @@ class Completed:
             hint = ", perhaps for lack of memory" if name == "SIGKILL" else ""
             return f"ended by {name}{hint}"
         return f"ended by signal {-self.returncode}"
+
+
+_current: ContextVar[Children | None] = ContextVar("batch of processes", default=None)
 
 
 class StoppedError(Exception):
@@ -83,6 +100,57 @@ class Children:
                 _kill_group(process)
 
 
+class Workers:
+    """Threads that run processes; those of tasks that are left by an exception, as of Ctrl-C, are killed.
+
+    Every process that a task starts through :func:`run` or names to :func:`watched` is of one batch. Workers
+    within a task are of its batch.
+
+    Args:
+        jobs: Tasks at a time.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._outer = _current.get()
+        self._children = Children() if self._outer is None else self._outer
+        self._pool = ThreadPoolExecutor(jobs)
+
+    def submit(self, task: Callable[..., T], *args: Any) -> Future[T]:
+        """Have a task done."""
+        return self._pool.submit(self._call, task, *args)
+
+    def _call(self, task: Callable[..., T], *args: Any) -> T:
+        _current.set(self._children)
+        return task(*args)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None and self._outer is None:
+            self._children.stop()
+        self._pool.shutdown(cancel_futures=kind is not None)
+
+
+@contextlib.contextmanager
+def watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Take a process, the leader of a group, into the batch of the task that runs now, if there is one."""
+    children = _current.get()
+    if children is None:
+        yield
+        return
+    children.add(process)
+    guard = _start_guard(process)
+    try:
+        yield
+    finally:
+        children.remove(process)
+        if guard is not None:
+            guard.communicate(b"done\n")
+    if children.stopped:
+        raise StoppedError
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -98,12 +166,14 @@ def run(
         cwd: Its working directory.
         env: Its environment; this process's when left out.
         timeout: Seconds after which it is killed.
-        children: The batch it belongs to. A process of a batch also ends when this one is killed outright.
+        children: The batch it belongs to; left out: that of :class:`Workers`, if one of them runs this. A
+            process of a batch also ends when this one is killed outright.
 
     Raises:
         ToolchainError: If it cannot be started or takes longer than ``timeout``.
         StoppedError: If its batch was stopped.
     """
+    children = _current.get() if children is None else children
     if children is not None and children.stopped:
         raise StoppedError
     start = time.monotonic()
