@@ -91,12 +91,15 @@ class Output(_Model):
     """C or D: a matrix (M,N) in global memory."""
 
     dtype: Annotated[DTypeField | None, Auto] = Field(
-        default=None, description="Element type. Default: the accumulator's natural output."
+        default=None,
+        description="Element type. Default for D: that of A, but f32 for tf32, bf16 for 8-bit floats, s32 "
+        "for integers; for C: that of D.",
     )
-    major: MajorD = Field(default=None, description="The mode with stride 1: n or m. Default n.")
+    major: MajorD = Field(default=None, description="The mode with stride 1: n or m. Default n; for C: as D.")
     align: Bytes = Field(
         default=None,
-        description="Bytes of which address, pitch and contiguous extent are multiples. Default 16.",
+        description="Bytes of which address, pitch and contiguous extent are multiples. Default 16; for a C "
+        "of another type or major than D: one element.",
     )
 
 
@@ -213,7 +216,10 @@ class GemmConfig(_Model):
 
     arch: ArchName = Field(description="Feature level of the kernel; the binary may target a newer GPU.")
     mainloop: Annotated[MainloopName | None, Auto] = Field(
-        default=None, description="simt, direct or multistage."
+        default=None,
+        description="multistage: tensor cores, fed from a ring of k-tiles in shared memory; direct: tensor "
+        "cores, fed from global memory; simt: CUDA cores, fed from shared memory. Default multistage, or "
+        "simt where no tensor core has the types.",
     )
     a: Operand = Field(description="Operand A, (M,K).")
     b: Operand = Field(description="Operand B, (N,K).")
@@ -222,7 +228,8 @@ class GemmConfig(_Model):
     )
     d: Annotated[Output, AutoGroup] = Field(default=Output(), description="Result D, (M,N).")
     accumulator: Annotated[DTypeField | None, Auto] = Field(
-        default=None, description="Type in which products are summed."
+        default=None,
+        description="Type in which products are summed. Default f32; f64 for f64, s32 for integers.",
     )
     tile: Annotated[tuple[int, int, int] | None, Auto] = Field(
         default=None, description="CTA tile (BLK_M, BLK_N, BLK_K)."

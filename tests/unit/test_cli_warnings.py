@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,16 @@ def test_warnings_of_a_matrix_name_their_cases(tmp_path: Path) -> None:
 
 def test_the_matrix_of_the_examples_has_none() -> None:
     assert invoke("check", str(ROOT / "examples" / "ci_matrix.yaml"), "--strict").exit_code == 0
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    (config,) = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("my_gemm.yaml").write_text(config)
+    digest = re.compile(r"_[0-9a-f]{8}\b")
+    assert digest.sub("", invoke("check", "my_gemm.yaml").stdout) == digest.sub("", shown)
 
 
 def test_rules_explains_a_warning() -> None:
