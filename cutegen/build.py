@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 import shlex
 import shutil
 from collections import Counter
@@ -24,14 +23,11 @@ from cutegen.launcher import launcher_command, launcher_digest, library_name, re
 from cutegen.render import RenderedKernel
 from cutegen.toolchain import Toolchain, check_target, find_toolchain, require_target
 from cutegen.toolchain.invocation import FLAGS, Links, gencode, nvcc_command
-from cutegen.toolchain.process import Children, Completed, parallel_jobs, run
+from cutegen.toolchain.process import Children, Completed, parallel_jobs, run, says_full
 from cutegen.toolchain.ptxas import Resources, parse_resources
 
 __all__ = ["Artifact", "Progress", "Resources", "compile_kernel", "compile_many", "nvcc_command"]
 
-_FULL = re.compile(
-    r"No space left on device|Disk quota exceeded|File too large|File size limit exceeded|signal 25\b"
-)
 _LOG = "build.log"
 _COMMANDS = "commands.json"
 _RESOURCES = "resources.json"
@@ -336,7 +332,7 @@ class _Job:
         self, directory: Path, final: Path, done: Completed, complaint: str, source: str
     ) -> BuildFailure | OSError:
         """The right exception for a compiler that said no: the disk's fault, or the source's."""
-        if _FULL.search(done.output) or done.describe_end() == "ended by SIGXFSZ":
+        if says_full(done):
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
         output = done.output.rstrip("\n")
         log = f"{output}\ncutegen: {complaint}\n" if output else f"cutegen: {complaint}\n"

@@ -18,6 +18,7 @@ from cutegen.errors import CacheError, ToolchainError
 __all__ = [
     "VARIABLES",
     "Variable",
+    "absolute",
     "cache_dir",
     "cache_size",
     "child_environment",
@@ -176,14 +177,48 @@ def cache_dir() -> Path:
     """Where built kernels are kept; nothing is created."""
     own = get("CUTEGEN_CACHE_DIR")
     if own is not None:
-        return Path(os.path.expanduser(own)).absolute()  # noqa: PTH111 - Path.expanduser raises without HOME
+        return absolute(own, "CUTEGEN_CACHE_DIR")
     xdg = get("XDG_CACHE_HOME")
     if xdg is not None and Path(xdg).is_absolute():
         return Path(xdg) / "cutegen"
     try:
-        return Path.home() / ".cache" / "cutegen"
+        home = Path.home()
     except RuntimeError:  # neither HOME nor an entry in the user database, as in some containers
-        return Path(tempfile.gettempdir()) / f"cutegen-{os.getuid()}"
+        home = None
+    if home is not None and home.is_absolute():
+        return home / ".cache" / "cutegen"
+    return _temporary_cache()
+
+
+def _temporary_cache() -> Path:
+    """The cache of a user without a home; in a directory where all may write, it must be the user's own."""
+    path = Path(tempfile.gettempdir()) / f"cutegen-{os.getuid()}"
+    try:
+        owner = path.lstat().st_uid
+    except OSError:
+        return path
+    if owner != os.getuid() or path.is_symlink():
+        raise CacheError(f"{path} belongs to another user, and HOME is not set; set CUTEGEN_CACHE_DIR")
+    return path
+
+
+def absolute(text: str, origin: str) -> Path:
+    """The absolute path that a user's text means; a leading ``~`` is the home directory.
+
+    Args:
+        text: The path.
+        origin: What gave it, for the message.
+
+    Raises:
+        ToolchainError: If it is relative and the current directory is gone.
+    """
+    path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises without HOME
+    try:
+        return path.absolute()
+    except FileNotFoundError:
+        raise ToolchainError(
+            f"{origin}: must be an absolute path, as the current directory is gone (got {text})"
+        ) from None
 
 
 def parse_size(text: str) -> int | None:

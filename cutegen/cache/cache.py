@@ -207,11 +207,12 @@ def _overlay(root: Path, reason: OSError) -> Store:
 
 
 def _remove_overlay(directory: Path, owner: int) -> None:
-    if os.getpid() == owner:  # not in a fork of the owner
+    if os.getpid() != owner:  # a fork of the owner
+        return
+    with contextlib.suppress(OSError):
         for sub in _evidence_last(directory):
             shutil.rmtree(sub, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            directory.rmdir()
+        directory.rmdir()
 
 
 def _evidence_last(directory: Path) -> list[Path]:

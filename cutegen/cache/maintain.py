@@ -216,9 +216,10 @@ def clear(store: Store) -> Pruned:
     """Drop everything, the emulator's kernels and headers too; builds that run now are left alone."""
     result = prune(store, max_bytes=-1)
     others = _others(store)
-    freed = sum(map(_size, others))
+    before = sum(map(_size, others))
     for directory in (store.damaged, store.failed, store.toolchains, *others):
         shutil.rmtree(directory, ignore_errors=True)
+    freed = before - sum(map(_size, _others(store)))
     return replace(result, freed_bytes=result.freed_bytes + freed)
 
 

@@ -69,13 +69,18 @@ class Store:
         self._mark_used(entry.dir)
         return entry
 
-    def set_aside(self, key: str) -> None:
-        """Move an entry out of the way, to ``damaged/``; does nothing in a read-only cache."""
-        with contextlib.suppress(OSError):
+    def set_aside(self, key: str) -> bool:
+        """Move an entry out of the way, to ``damaged/``; False where the cache cannot be written."""
+        try:
             self.damaged.mkdir(parents=True, exist_ok=True)
             aside = self.damaged / f"{key[:16]}-{secrets.token_hex(4)}"
             self.path(key).rename(aside)
             os.utime(aside)  # its age counts from now
+        except FileNotFoundError:  # someone else was quicker
+            return True
+        except OSError:
+            return False
+        return True
 
     def prepare(self) -> None:
         """Make the directories that a build needs.

@@ -12,6 +12,7 @@ import click
 
 from cutegen.cli.common import json_option
 from cutegen.cli.console import bad, dim, print_json, say, size_text, table
+from cutegen.errors import CacheError
 
 if TYPE_CHECKING:
     from cutegen.cache import Cache, Pruned
@@ -45,6 +46,16 @@ def _cache() -> Cache:
     from cutegen.cache import open_cache
 
     return open_cache()
+
+
+def _writable_cache() -> Cache:
+    from cutegen.cache import info
+
+    cache = _cache()
+    facts = info(cache.store)
+    if facts.exists and facts.problem is not None:
+        raise CacheError(f"the kernel cache cannot be written ({facts.problem}), so nothing can be dropped")
+    return cache
 
 
 @click.group(name="cache", context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,7 +139,7 @@ def _prune(max_size: int | None, max_age: float | None, as_json: bool) -> None:
     """Drop kernels that were not used for long. Without options: down to CUTEGEN_CACHE_SIZE."""
     from cutegen.cache import prune
 
-    cache = _cache()
+    cache = _writable_cache()
     if max_size is None and max_age is None:
         max_size = cache.size_limit or None
     _show_pruned(prune(cache.store, max_bytes=max_size, max_age=max_age), as_json)
@@ -151,6 +162,7 @@ def _clear(yes: bool, as_json: bool) -> None:
         if not click.confirm(f"drop every kernel in {cache.store.root}?", err=True):
             say("nothing was dropped", err=True)
             return
+    cache = _writable_cache()
     _show_pruned(clear(cache.store), as_json)
 
 

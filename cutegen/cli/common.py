@@ -71,7 +71,17 @@ def config_argument(function: F) -> F:
 
 def configs_argument(function: F) -> F:
     """One or more config files."""
-    return click.argument("configs", type=_PATH, nargs=-1, required=True, metavar="CONFIG...")(function)
+    return click.argument(
+        "configs", type=_PATH, nargs=-1, required=True, metavar="CONFIG...", callback=_stdin_once
+    )(function)
+
+
+def _stdin_once(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if value.count("-") > 1:
+        raise click.BadParameter(
+            "standard input (-) can be read once; a file of that name is ./-", ctx, param
+        )
+    return value
 
 
 def read_document(path: str) -> Document:

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cutegen.cli.console import size_text
-from cutegen.errors import CutegenError, CutegenWarning
+from cutegen.errors import CacheError, CutegenError, CutegenWarning
 
 if TYPE_CHECKING:
     from cutegen.build import Artifact
+    from cutegen.cache import Cache
     from cutegen.render import RenderedKernel
     from cutegen.toolchain import Toolchain
 
@@ -76,11 +77,21 @@ def compile_all(
         outcomes = build()
         stale = {o.key for o in outcomes if force and not isinstance(o, CutegenError) and o.cached}
         if stale:
-            for key in stale:
-                cache.store.set_aside(key)
-            outcomes = build()
+            kept = {key for key in stale if not cache.store.set_aside(key)}
+            outcomes = [_not_replaced(cache) if _key(o) in kept else o for o in build()]
         results.update(zip(members, outcomes, strict=True))
     return [results[index] for index in range(len(kernels))]
+
+
+def _key(outcome: Artifact | CutegenError) -> str | None:
+    return None if isinstance(outcome, CutegenError) else outcome.key
+
+
+def _not_replaced(cache: Cache) -> CutegenError:
+    return CacheError(
+        f"--force: the kernel in {cache.store.root} cannot be replaced, because the cache cannot be written; "
+        "set CUTEGEN_CACHE_DIR to another"
+    )
 
 
 def _warn_of_memory(jobs: int | None, kernels: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -49,7 +48,7 @@ def locate_cutlass() -> tuple[Path | None, str]:
     """The include directory of CUTLASS, or None, and what named it; nothing is imported or checked."""
     own = settings.get("CUTEGEN_CUTLASS_DIR")
     if own is not None:
-        root = Path(os.path.expanduser(own)).absolute()  # noqa: PTH111 - Path.expanduser raises without HOME
+        root = settings.absolute(own, "CUTEGEN_CUTLASS_DIR")
         nested = root / "include"
         return (nested if nested.is_dir() else root), "CUTEGEN_CUTLASS_DIR"
     # NOTE: find_spec of a top-level package does not import it; importing cutlass_library takes long.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -16,7 +17,7 @@ from cutegen import settings
 from cutegen.errors import ToolchainError
 from cutegen.toolchain.memo import Memo, settle, stamps
 from cutegen.toolchain.model import HostCompiler
-from cutegen.toolchain.process import run
+from cutegen.toolchain.process import run, says_full
 
 __all__ = ["find_host_compiler", "locate_host_compiler"]
 
@@ -136,15 +137,14 @@ def _why_not(argv: tuple[str, ...], flags: Sequence[str], text: str, directory: 
     command = [*argv, *flags, "-o", out.name, source.name]
     done = run(command, cwd=directory, env=settings.child_environment(directory), timeout=_QUERY_SECONDS)
     if done.returncode != 0:
-        return _first_error(done.output) or done.describe_end()
+        if says_full(done):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return "; ".join(line.strip() for line in done.output.splitlines() if line.strip())[:400] or (
+            done.describe_end()
+        )
     if not out.is_file() or out.stat().st_size == 0:
         return "it ends well and writes nothing, so it is no compiler"
     return None
-
-
-def _first_error(output: str) -> str:
-    lines = [line.strip()[:300] for line in output.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
 
 
 def _watched(argv: tuple[str, ...]) -> set[Path]:

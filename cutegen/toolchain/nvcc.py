@@ -163,7 +163,12 @@ def _named(origin: str, value: str | None, *, only_nvcc: bool = False) -> Place:
         why_not = nothing
     elif not os.access(path, os.X_OK):
         why_not = "not executable"
-    return Place(origin=origin, value=str(value), path=None if why_not else path.absolute(), why_not=why_not)
+    return Place(
+        origin=origin,
+        value=str(value),
+        path=None if why_not else settings.absolute(str(path), origin),
+        why_not=why_not,
+    )
 
 
 def _runnable(found: Path) -> Path:

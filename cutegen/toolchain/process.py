@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -25,12 +26,16 @@ __all__ = [
     "memory_for_jobs",
     "parallel_jobs",
     "run",
+    "says_full",
     "watched",
 ]
 
 T = TypeVar("T")
 
 _JOB_BYTES = 1024**3
+_FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|File size limit exceeded|signal 25\b"
+)
 #: Waits for a line from us; when our end of the pipe closes without one, we are dead, and so is the group.
 _GUARD = 'read -r line || kill -s KILL -- "-$1"'
 
@@ -212,6 +217,11 @@ def run(
         output=output.decode("utf-8", errors="replace"),
         seconds=time.monotonic() - start,
     )
+
+
+def says_full(done: Completed) -> bool:
+    """Whether a process failed because a disk, a quota or a file size limit was reached."""
+    return bool(_FULL.search(done.output)) or done.describe_end() == "ended by SIGXFSZ"
 
 
 def parallel_jobs(requested: int | None) -> int:

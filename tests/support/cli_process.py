@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
 
-def start(*args: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
-    """Start a command; stdout and stderr are pipes unless ``options`` say otherwise."""
+def start(
+    *args: str, env: dict[str, str] | None = None, prefix: Sequence[str] = (), **options: Any
+) -> subprocess.Popen[str]:
+    """Start a command, perhaps under another; stdout and stderr are pipes unless ``options`` differ."""
     streams: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "cutegen", *args],
+        [*prefix, sys.executable, "-m", "cutegen", *args],
         env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
         text=True,
         **{**streams, **options},

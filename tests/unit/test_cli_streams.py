@@ -145,3 +145,28 @@ def test_every_document_has_an_exit_code(good: str) -> None:
     ):
         assert isinstance(document(*args, "--json")["exit_code"], int)
     assert "ok" not in document("schema")
+
+
+def test_a_current_directory_that_is_gone(tmp_path: Path) -> None:
+    good = tmp_path / "good.yaml"
+    good.write_text(GOOD)
+    gone = ["sh", "-c", 'mkdir "$0" && cd "$0" && rmdir "$0" && exec "$@"', str(tmp_path / "gone")]
+    assert run("check", str(good), prefix=gone).returncode == 0
+    for args, words in (
+        (["check", "good.yaml"], "no such file"),
+        (["render", str(good), "-o", "x"], "cannot be written"),
+        (["cache", "info"], "CUTEGEN_CACHE_DIR: must be an absolute path, as the current directory is gone"),
+    ):
+        done = run(*args, prefix=gone, env={"CUTEGEN_CACHE_DIR": "relative"} if "info" in args else {})
+        assert done.returncode in (2, 3)
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_standard_input_can_be_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = invoke("check", "-", "-", stdin=GOOD)
+    assert found.exit_code == 2
+    assert "standard input (-) can be read once; a file of that name is ./-" in found.stderr
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text(GOOD)
+    assert invoke("check", "./-", "-", stdin=GOOD).exit_code == 0

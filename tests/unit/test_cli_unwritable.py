@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,60 @@ def test_copies_replace_files_that_are_in_use(
         assert invoke("build", good, "-o", str(output)).exit_code == 0
         assert os.fstat(in_use.fileno()).st_size == before.st_size
         assert library.stat().st_ino != before.st_ino
+
+
+@pytest.fixture
+def unprivileged() -> list[str]:
+    """A prefix under which even root heeds permissions; it cannot be had everywhere."""
+    prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    if prefix and subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("root writes everywhere, and setpriv cannot take that away")
+    return prefix
+
+
+def test_a_read_only_cache(
+    good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unprivileged: list[str]
+) -> None:
+    fakes = make_fakes(tmp_path / "fakes", monkeypatch)
+    assert invoke("build", good).exit_code == 0
+    directories = [fakes.cache, *(p for p in fakes.cache.rglob("*") if p.is_dir())]
+    for path in directories:
+        path.chmod(0o555)
+    try:
+        done = run("build", good, prefix=unprivileged)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "from the cache" in done.stdout
+        done = run("build", good, "--force", prefix=unprivileged)
+        assert done.returncode == 3
+        assert "--force: the kernel in " in done.stderr
+        for args in (["clear", "--yes"], ["prune"]):
+            done = run("cache", *args, prefix=unprivileged)
+            assert done.returncode == 3
+            assert "Permission denied), so nothing can be dropped" in done.stderr
+        done = run("cache", "info", "--json", prefix=unprivileged)
+        assert json.loads(done.stdout)["writable"] is False
+        done = run("doctor", prefix=unprivileged)
+        assert "broken" in next(line for line in done.stdout.splitlines() if "kernel cache" in line)
+    finally:
+        for path in directories:
+            path.chmod(0o755)
+    assert invoke("cache", "ls").stdout.count("gemm_sm80") == 1
+
+
+def test_a_umask_that_forbids_everything(
+    good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unprivileged: list[str]
+) -> None:
+    make_fakes(tmp_path / "fakes", monkeypatch)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for args in ([], ["-o", str(tmp_path / "out")]):
+        done = run("build", good, *args, prefix=unprivileged, umask=0o777)
+        assert done.returncode == 3
+        assert "Permission denied" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_file_size_limit_is_a_full_disk(good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_fakes(tmp_path / "fakes", monkeypatch)
+    done = run("build", good, prefix=["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"])
+    assert done.returncode == 3
+    assert "cannot be written (File too large)" in done.stderr

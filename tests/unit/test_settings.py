@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -143,3 +144,18 @@ def test_a_child_gets_untranslated_messages_and_its_own_tmpdir(
     assert settings.child_environment(tmp_path)["TMPDIR"] == str(tmp_path)
     assert settings.child_environment()["TMPDIR"] == "/elsewhere"
     assert settings.child_environment()["LC_ALL"] == "C"
+
+
+def test_a_cache_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("CUTEGEN_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("HOME", "relative")
+    mine = tmp_path / f"cutegen-{os.getuid()}"
+    assert settings.cache_dir() == mine
+    mine.mkdir()
+    assert settings.cache_dir() == mine
+    mine.rmdir()
+    mine.symlink_to(tmp_path)  # as another user could plant it, with kernels of his
+    with pytest.raises(CacheError, match=r"belongs to another user.*set CUTEGEN_CACHE_DIR"):
+        settings.cache_dir()
