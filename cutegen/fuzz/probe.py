@@ -26,6 +26,7 @@ __all__ = ["NOT_FORCED", "Probe", "Prober", "Tools"]
 NOT_FORCED: dict[str, str] = {
     "accumulators-compile": "nvcc needs minutes and gigabytes for what it refuses",
     "fragment-buffers": "the second buffer would never be used; the kernel is right and larger than it says",
+    "g2s-align": "what the user promises about pointers and strides may hold by chance",
     "extent-limit": "the kernel would take hours to compile or to run",
 }
 _STYLES: tuple[Style, ...] = ("resolved", "idiomatic")

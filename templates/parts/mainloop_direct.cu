@@ -23,6 +23,8 @@ struct GlobalToRegisters {
 
   template <class Fragment>
   CUTE_DEVICE void load(int k_block, Fragment& tCrX) {
+    // NOTE: steps follow the registers, which with several atoms along K is not the order of coordinates.
+    auto registers = recast<Vector>(make_tensor(tCrX.data(), Layout<Int<Operand::BUFFER>>{}));
     CUTE_UNROLL
     for (int i = 0; i < Operand::G2S_STEPS; ++i) {
       int mn = typename Operand::G2SStepMN{}(i + Operand::G2S_STEPS * k_block);
@@ -32,7 +34,7 @@ struct GlobalToRegisters {
       if (mn < mn_left && k < k_left) {
         Copy::copy(*reinterpret_cast<Vector const*>(source), value);
       }
-      recast<Vector>(tCrX)(i) = value;
+      registers(i) = value;
     }
   }
 
