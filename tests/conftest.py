@@ -38,7 +38,16 @@ def _nvcc() -> str | None:
 
 
 def _gxx() -> str | None:
-    return None if shutil.which("g++") else "no g++ on PATH; install one"
+    from cutegen.emulator import find_host_toolchain
+    from cutegen.errors import CutegenError
+
+    if shutil.which("g++") is None:
+        return "no g++ on PATH; install one"
+    try:
+        find_host_toolchain()
+    except CutegenError as exc:
+        return f"the emulator cannot compile here: {str(exc).splitlines()[0]}"
+    return None
 
 
 def _gpu() -> str | None:
@@ -95,9 +104,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests never touch the user's kernels."""
+    """Tests never touch the user's kernels; what the emulator prepares, workers of one run share."""
+    cache = tmp_path_factory.mktemp("cutegen cache")
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "emulator"
+    shared.mkdir(exist_ok=True)
+    (cache / "emulator").symlink_to(shared)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUTEGEN_CACHE_DIR", str(tmp_path_factory.mktemp("cutegen cache")))
+        patch.setenv("CUTEGEN_CACHE_DIR", str(cache))
         yield
 
 

@@ -182,7 +182,13 @@ def _run_on_gpu(
         raise CheckFailedError(f"{config}: {report}")
     loaded = kernel.loaded(_DEVICE)
     if as_json:
-        facts = {"config": config, "name": kernel.name, "target": kernel.artifact.target, "gpu": gpu}
+        facts = {
+            "config": config,
+            "name": kernel.name,
+            "device": "cuda",
+            "target": kernel.artifact.target,
+            "gpu": gpu,
+        }
         problem = {"m": m, "n": n, "k": k, "alpha": alpha, "beta": beta, "seed": seed}
         result = {"loaded": loaded, "elements": report.total, "exact": exact, "worst": report.worst}
         print_json({"ok": True, **facts, "problem": problem, **result})

@@ -211,7 +211,7 @@ def tools_only(directory: Path) -> Path:
 
 def test_a_bare_machine_needs_python_and_a_compiler_only(tmp_path: Path) -> None:
     config = tmp_path / "other.yaml"
-    config.write_text(SMALL.replace("stages: 3", "stages: 4"))
+    config.write_text(SMALL.replace("stages: 3", "stages: 5"))
     env = {
         "PATH": str(tools_only(tmp_path / "bin")),
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
