@@ -27,6 +27,15 @@ __all__ = [
 ]
 
 
+_NO_MEMORY = (
+    "out of memory",
+    "for lack of memory",
+    "annot allocate memory",
+    "std::bad_alloc",
+    "virtual memory exhausted",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Violation:
     """One fact about a config that makes it impossible.
@@ -153,6 +162,11 @@ class CompileError(CutegenError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.source, self.command, self.log))
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether the compiler ended for lack of memory, which says nothing about the source."""
+        return any(words in self.log for words in _NO_MEMORY)
 
     @property
     def first_error(self) -> str:

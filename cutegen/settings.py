@@ -279,6 +279,8 @@ def child_environment(tmp: Path | None = None, *, tools: Path | None = None) -> 
     """
     env = dict(os.environ)
     env["LC_ALL"] = "C"
+    if not env.get("PATH"):
+        env["PATH"] = os.defpath  # where compilers were looked for; they look for their parts there as well
     if tools is not None:
         env["PATH"] = os.pathsep.join(filter(None, (env.get("PATH", os.defpath), str(tools))))
     if tmp is not None:

@@ -6,15 +6,17 @@ who made it.
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import io
 import os
+import secrets
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from cutegen.cache.entry import MANIFEST, DamagedEntryError, is_key, is_plain_name, read_entry, sync
 from cutegen.cache.maintain import ls
@@ -61,25 +63,33 @@ def export_entries(store: Store, path: Path, keys: Iterable[str] | None = None) 
         CacheError: If a key names no entry or several, an entry is damaged, or the file cannot be written.
     """
     wanted = _select(store, keys)
-    compress = path.suffixes[-1:] in ([".gz"], [".tgz"])
-    total = 0
     try:
-        fd, partial = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise CacheError(f"{path} cannot be written: {error.strerror}") from error
-    try:
-        with os.fdopen(fd, "wb") as raw:
-            with tarfile.open(fileobj=raw, mode="w:gz" if compress else "w") as tar:
-                for key in wanted:
-                    total += _add(tar, store, key)
-            raw.flush()
-            os.fsync(raw.fileno())
-        Path(partial).replace(path)
+        target = path.resolve()  # what a link leads to is replaced, not the link
+        if target.exists() and not target.is_file():  # a pipe or a device is written, never replaced
+            with target.open("wb") as raw:
+                total = _write(raw, store, wanted, path)
+        else:
+            partial = target.with_name(f".{target.name[:64]}.{secrets.token_hex(4)}.tmp")
+            try:
+                with partial.open("xb") as raw:
+                    total = _write(raw, store, wanted, path)
+                    raw.flush()
+                    os.fsync(raw.fileno())
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
     except OSError as error:
         raise CacheError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
     return Transfer(path=str(path), keys=tuple(wanted), present=(), bytes=total)
+
+
+def _write(raw: IO[bytes], store: Store, keys: Iterable[str], path: Path) -> int:
+    with contextlib.ExitStack() as stack:
+        out: Any = raw
+        if path.suffix in (".gz", ".tgz"):  # no name and no time: equal entries give equal archives
+            out = stack.enter_context(gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
+        tar = stack.enter_context(tarfile.open(fileobj=out, mode="w|"))
+        return sum(_add(tar, store, key) for key in keys)
 
 
 def import_entries(store: Store, path: Path) -> Transfer:

@@ -53,6 +53,12 @@ class _Job:
     resolved: str
 
 
+def _directory(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+    if value == "":  # as of -o "$OUT" where OUT is not set
+        raise click.BadParameter("must name a directory (got ''); the current one is .", ctx, param)
+    return None if value is None else Path(value)
+
+
 @click.command(name="build")
 @configs_argument
 @target_option
@@ -61,7 +67,8 @@ class _Job:
     "-o",
     "--output",
     metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(file_okay=False),
+    callback=_directory,
     help="Copy source, library, header, cubin, PTX and log there.",
 )
 @click.option("--force", is_flag=True, help="Compile even what is in the cache.")

@@ -124,6 +124,9 @@ def error_lines(error: CutegenError) -> Iterator[str]:
         if isinstance(error, SourceError):
             yield from (f"  {line.strip()}" for line in error.more_errors)
             return
+        if error.out_of_memory:
+            yield "  it ended for lack of memory; fewer --jobs leave each compiler more"
+            return
         yield "  the rules passed this config: please report this as a fault of cutegen or of the toolchain"
     else:
         first, *rest = str(error).splitlines() or [type(error).__name__]

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import tarfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -327,3 +328,34 @@ def test_a_truncated_archive(cache: Cache, tmp_path: Path) -> None:
         with pytest.raises(CacheError):
             import_entries(other.store, path)
         assert ls(other.store) == []
+
+
+def test_an_archive_is_written_to_a_pipe_and_never_in_its_place(cache: Cache, tmp_path: Path) -> None:
+    fill_three(cache)
+    pipe = tmp_path / "pipe.tar"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    export_entries(cache.store, pipe)
+    reader.join()
+    assert pipe.is_fifo()
+    whole = tmp_path / "whole.tar"
+    export_entries(cache.store, whole)
+    assert read == [whole.read_bytes()]
+    link = tmp_path / "link.tar"
+    link.symlink_to(whole)
+    export_entries(cache.store, link)
+    assert link.is_symlink()
+
+
+def test_a_compressed_archive_holds_no_time(cache: Cache, tmp_path: Path) -> None:
+    fill_three(cache)
+    first, second = (tmp_path / name for name in ("a.tar.gz", "b.tgz"))
+    export_entries(cache.store, first)
+    later = time.time() + 100
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: later)
+        export_entries(cache.store, second)
+    assert first.read_bytes() == second.read_bytes()
+    assert len(import_entries(Cache(tmp_path / "other").store, first).keys) == 3

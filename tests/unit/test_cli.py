@@ -131,6 +131,21 @@ def test_compile_errors_can_be_pasted(monkeypatch: pytest.MonkeyPatch, good: str
     assert "reproduce with: nvcc 'a b.cu'" in invoke("render", good).stderr
 
 
+@pytest.mark.parametrize(
+    "end", ["error: out of memory", "nvcc failed (ended by SIGKILL, perhaps for lack of memory)"]
+)
+def test_compilers_that_lack_memory_are_not_the_fault_of_cutegen(
+    monkeypatch: pytest.MonkeyPatch, good: str, end: str
+) -> None:
+    def fail(_: object) -> None:
+        raise CompileError("x.cu", ["nvcc", "b.cu"], f"x.cu(1): {end}")
+
+    monkeypatch.setattr("cutegen.cli.render.planned", fail)
+    found = invoke("render", good)
+    assert "fewer --jobs" in found.stderr
+    assert "please report" not in found.stderr
+
+
 def test_a_fault_of_cutegen_says_so(monkeypatch: pytest.MonkeyPatch, good: str) -> None:
     def fail(_: object) -> None:
         raise KeyError("oops")

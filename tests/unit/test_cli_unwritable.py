@@ -160,3 +160,9 @@ def test_a_file_size_limit_is_a_full_disk(good: str, tmp_path: Path, monkeypatch
     done = run("build", good, prefix=["sh", "-c", 'ulimit -f 8; exec "$@"', "sh"])
     assert done.returncode == 3
     assert "cannot be written (File too large)" in done.stderr
+
+
+def test_an_output_that_is_not_named(good: str) -> None:
+    found = invoke("build", good, "-o", "")
+    assert found.exit_code == 2
+    assert "must name a directory (got ''); the current one is ." in found.stderr

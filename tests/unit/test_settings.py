@@ -159,3 +159,10 @@ def test_a_cache_without_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     mine.symlink_to(tmp_path)  # as another user could plant it, with kernels of his
     with pytest.raises(CacheError, match=r"belongs to another user.*set CUTEGEN_CACHE_DIR"):
         settings.cache_dir()
+
+
+def test_compilers_find_their_parts_without_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATH")
+    assert settings.child_environment()["PATH"] == os.defpath
+    monkeypatch.setenv("PATH", "/opt/bin")
+    assert settings.child_environment()["PATH"] == "/opt/bin"
