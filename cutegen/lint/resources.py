@@ -13,7 +13,8 @@ from cutegen.rules.text import either
 __all__: list[str] = []
 
 _TABLE = "CUDA C++ Programming Guide, table Technical Specifications per Compute Capability"
-_ADDRESSES = 9  # two 64-bit pointers, two shared addresses, the k-tile and the two stages that are in work
+_ADDRESSES = 7  # two 64-bit pointers, two shared addresses or extents that are left, and the k-tile
+_STAGES = 2  # the stage that is read, and the one that is written
 _REGISTER_UNIT = 8  # registers of a thread are given out in eights
 
 
@@ -27,8 +28,8 @@ def register_limit(review: Review) -> int:
     reason="Accumulators, the fragments of a k-block and the addresses of the next copies are live at the "
     "same time. When the launch bounds leave a thread fewer registers, the compiler moves some of "
     "them to local memory and back in the mainloop.",
-    source=f"{_TABLE}: registers per SM and per thread; with nvcc 13.0, each of 20 kernels that this names "
-    "had 172 to 2436 bytes of spills",
+    source=f"{_TABLE}: registers per SM and per thread; with nvcc 13.0, each of 46 kernels that this names "
+    "had 172 to 6716 bytes of spills",
 )
 def registers_spill(review: Review) -> Iterator[Remark]:
     """The registers of a thread cannot hold what the mainloop keeps in them."""
@@ -56,13 +57,30 @@ def registers_spill(review: Review) -> Iterator[Remark]:
 
 def registers_needed(review: Review) -> int:
     """Registers of a thread that are live in the mainloop at the same time, at least."""
-    cfg = review.cfg
-    accumulators = accumulator_registers(cfg)
-    if cfg.mainloop == "direct":  # loads and MMAs may alternate
-        return accumulators + _operands_of_one_mma(review) + _ADDRESSES
-    passing = _passing(review)
-    fragments = fragment_registers(cfg, cfg.fragment_buffers or 1) - accumulators - passing
-    return accumulators + _ADDRESSES + (max(fragments, passing) if cfg.stages == 1 else fragments + passing)
+    accumulators = accumulator_registers(review.cfg)
+    fragments, passing = _fragments(review), _passing(review)
+    if review.cfg.stages == 1:
+        return accumulators + _ADDRESSES + max(fragments, passing)
+    return accumulators + _ADDRESSES + _STAGES + fragments + passing
+
+
+def _fragments(review: Review) -> int:
+    """Registers of fragments: k-blocks that ldmatrix has read, and what an MMA wants of a plain load.
+
+    The compiler may put plain loads off until an MMA needs them, but it loads no value twice: while it goes
+    through the atoms of one operand, it keeps all atoms of the other.
+    """
+    plan, atom = review.plan, review.plan.atom
+    buffers = 2 if plan.double_buffer else 1
+    blocks, rows, ones = [], [], []
+    for operand, values, name in ((plan.a, atom.a_values, atom.a), (plan.b, atom.b_values, atom.b)):
+        one = -(-values * dtype(name).bits // 32)
+        row = -(-values * operand.fragments.atoms_mn * dtype(name).bits // 32)
+        early = operand.read is not None and "LDSM" in operand.read.op
+        blocks.append(buffers * row * operand.fragments.atoms_k if early else one)
+        rows.append(row)
+        ones.append(one)
+    return max(sum(blocks), min(rows[0] + ones[1], ones[0] + rows[1]))
 
 
 def _passing(review: Review) -> int:
@@ -70,14 +88,6 @@ def _passing(review: Review) -> int:
     if review.cfg.mainloop == "direct":
         return 0
     return fragment_registers(review.cfg, 0) - accumulator_registers(review.cfg)
-
-
-def _operands_of_one_mma(review: Review) -> int:
-    atom = review.plan.atom
-    bits = sum(
-        values * dtype(name).bits for values, name in ((atom.a_values, atom.a), (atom.b_values, atom.b))
-    )
-    return -(-bits // 32)
 
 
 def _limit_of(review: Review, blocks: int) -> int:
