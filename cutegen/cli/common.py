@@ -146,8 +146,8 @@ class Outcome:
 
     def document(self) -> dict[str, Any]:
         """The outcome as a JSON-ready document."""
-        failure = error_document(self.error) if self.error else {"ok": True}
-        return {"config": self.config, **self.result, **failure}
+        end = error_document(self.error) if self.error else {"ok": True, "exit_code": 0}
+        return {"config": self.config, **self.result, **end}
 
 
 def attempt(config: str, action: Callable[[Outcome], None]) -> Outcome:

@@ -78,14 +78,14 @@ def warn(text: str) -> None:
 def print_json(document: Any) -> None:
     """Print one JSON document on stdout.
 
-    One that has ``ok`` also gets ``exit_code`` (0 unless it says another) and the ``warnings`` so far.
+    One that has ``ok`` also gets ``exit_code`` (0 unless it says another) and the ``notices`` so far.
     """
     if isinstance(document, dict) and "ok" in document:
         ok, rest = document["ok"], {k: v for k, v in document.items() if k not in ("ok", "exit_code")}
         document = {
             "ok": ok,
             "exit_code": document.get("exit_code", 0),
-            "warnings": current().warnings,
+            "notices": current().notices,
             **rest,
         }
     text = json.dumps(document, indent=2, default=str)

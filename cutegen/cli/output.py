@@ -39,11 +39,11 @@ class Session:
     """What one run of the command line has said so far.
 
     Attributes:
-        warnings: The warnings, in the order in which they came.
+        notices: What was said as warnings, in the order in which they came.
         document_begun: Whether the JSON document on stdout was begun, after which nothing may follow.
     """
 
-    warnings: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     document_begun: bool = False
 
 
@@ -71,7 +71,7 @@ def session() -> Iterator[Session]:
         line: str | None = None,
     ) -> None:
         text = str(message)
-        found.warnings.append(text)
+        found.notices.append(text)
         emit(f"{click.style('warning:', fg='yellow', bold=True)} {text}", err=True)
 
     for stream in (sys.stdout, sys.stderr):

@@ -19,8 +19,8 @@ _OTHERS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "reading": (
         (
             "yaml",
-            "What is no YAML 1.2 text holds no config.",
-            "YAML 1.2.2; cutegen/yamlread.py for the limits",
+            "A config is one YAML 1.2 document of bounded size.",
+            "YAML 1.2.2; cutegen/yamlread.py",
         ),
         (
             "schema",

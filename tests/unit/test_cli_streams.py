@@ -129,9 +129,9 @@ def test_a_warning_is_one_plain_line_and_a_field(capsys: pytest.CaptureFixture[s
     assert exit_code_of(warned, as_json=True) == 1
     out, err = capsys.readouterr()
     assert click.unstyle(err) == "warning: look out\n"
-    assert json.loads(out)["warnings"] == ["look out"]
-    assert document("rules", "--json")["warnings"] == []  # of this run only
-    assert output.current().warnings == []
+    assert json.loads(out)["notices"] == ["look out"]
+    assert document("rules", "--json")["notices"] == []  # of this run only
+    assert output.current().notices == []
 
 
 def test_every_document_has_an_exit_code(good: str) -> None:

@@ -43,7 +43,7 @@ def test_with_an_output_directory_it_works(fakes: Fakes, good: str, tmp_path: Pa
     (line,) = done.stderr.splitlines()
     assert line.startswith("warning: the kernel cache ")
     parsed = json.loads(done.stdout)
-    assert parsed["warnings"] == [line.removeprefix("warning: ")]
+    assert parsed["notices"] == [line.removeprefix("warning: ")]
     (built,) = parsed["configs"]
     assert built["dir"] == str(output)
     for name in ("source", "so", "header", "cubin", "ptx", "log"):
