@@ -107,7 +107,7 @@ def import_entries(store: Store, path: Path) -> Transfer:
     total = 0
     try:
         store.prepare()
-        with tarfile.open(path, mode="r:*") as tar, store.private() as scratch:
+        with tarfile.open(path, mode="r|*") as tar, store.private() as scratch:
             for key in _unpack(tar, scratch):
                 total += _take(store, scratch / key, key, done, present)
     except (tarfile.TarError, EOFError, zlib.error) as error:

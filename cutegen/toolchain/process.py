@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cutegen.errors import ToolchainError
+from cutegen.toolchain.limits import free_memory, usable_cores
 
 __all__ = [
     "Children",
@@ -234,13 +235,13 @@ def parallel_jobs(requested: int | None) -> int:
     """
     if requested is not None:
         return max(1, requested)
-    cores, free = _usable_cores(), _free_memory()
+    cores, free = usable_cores(), free_memory()
     return max(1, cores if free is None else min(cores, free // _JOB_BYTES))
 
 
 def memory_for_jobs(jobs: int) -> tuple[int, int] | None:
     """Bytes that so many compile jobs may need and bytes that are free, when those are fewer."""
-    free = _free_memory()
+    free = free_memory()
     needed = jobs * _JOB_BYTES
     return (needed, free) if free is not None and free < needed else None
 
@@ -264,27 +265,3 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:  # not yet waited for, so its process id cannot have been reused
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-
-
-def _usable_cores() -> int:
-    cores = len(os.sched_getaffinity(0))
-    with contextlib.suppress(OSError, ValueError):
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        if quota != "max":
-            cores = min(cores, max(1, round(int(quota) / int(period))))
-    return cores
-
-
-def _free_memory() -> int | None:
-    free: list[int] = []
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        line = next(line for line in lines if line.startswith("MemAvailable:"))
-        free.append(int(line.split()[1]) * 1024)
-    with contextlib.suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        used = (group / "memory.current").read_text(encoding="ascii")
-        if limit != "max":
-            free.append(int(limit) - int(used))
-    return min(free, default=None)

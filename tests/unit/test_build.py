@@ -313,7 +313,7 @@ def test_jobs_bound_the_compilers(fakes: Fakes, monkeypatch: pytest.MonkeyPatch)
             now -= 1
 
     monkeypatch.setattr(build_module, "run", counting_run)
-    monkeypatch.setattr("cutegen.toolchain.process._free_memory", lambda: None)
+    monkeypatch.setattr("cutegen.toolchain.process.free_memory", lambda: None)
     monkeypatch.setenv("FAKE_NVCC_SLEEP", "0.05")
     compile_many([kernel(str(i)) for i in range(6)], jobs=3)
     assert 2 <= most <= 3

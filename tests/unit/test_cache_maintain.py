@@ -340,6 +340,10 @@ def test_an_archive_is_written_to_a_pipe_and_never_in_its_place(cache: Cache, tm
     export_entries(cache.store, pipe)
     reader.join()
     assert pipe.is_fifo()
+    writer = threading.Thread(target=lambda: pipe.write_bytes(read[0]))
+    writer.start()
+    assert len(import_entries(Cache(tmp_path / "other").store, pipe).keys) == 3
+    writer.join()
     whole = tmp_path / "whole.tar"
     export_entries(cache.store, whole)
     assert read == [whole.read_bytes()]

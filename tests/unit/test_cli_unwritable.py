@@ -78,7 +78,7 @@ def test_more_jobs_than_memory_holds_are_a_warning(
     good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_fakes(tmp_path / "fakes", monkeypatch)
-    monkeypatch.setattr(process, "_free_memory", lambda: 2**30)
+    monkeypatch.setattr(process, "free_memory", lambda: 2**30)
     other = tmp_path / "other.yaml"
     other.write_text(Path(good).read_text().replace("stages: 3", "stages: 2"))
     found = invoke("build", good, str(other), "--jobs", "64")

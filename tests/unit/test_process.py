@@ -64,7 +64,7 @@ def test_how_a_process_ended() -> None:
 def test_free_memory_bounds_jobs_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from cutegen.toolchain import process
 
-    monkeypatch.setattr(process, "_usable_cores", lambda: 16)
+    monkeypatch.setattr(process, "usable_cores", lambda: 16)
     for free, requested, expected in (
         (None, None, 16),
         (64 * 2**30, None, 16),
@@ -74,17 +74,17 @@ def test_free_memory_bounds_jobs_unless_asked_for(monkeypatch: pytest.MonkeyPatc
         (0, None, 1),
         (0, 8, 8),
     ):
-        monkeypatch.setattr(process, "_free_memory", lambda free=free: free)
+        monkeypatch.setattr(process, "free_memory", lambda free=free: free)
         assert parallel_jobs(requested) == expected
 
 
 def test_jobs_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     from cutegen.toolchain import process
 
-    monkeypatch.setattr(process, "_free_memory", lambda: 3 * 2**30)
+    monkeypatch.setattr(process, "free_memory", lambda: 3 * 2**30)
     assert memory_for_jobs(3) is None
     assert memory_for_jobs(4) == (4 * 2**30, 3 * 2**30)
-    monkeypatch.setattr(process, "_free_memory", lambda: None)
+    monkeypatch.setattr(process, "free_memory", lambda: None)
     assert memory_for_jobs(1000) is None
 
 
