@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 import cutegen
 from cutegen.toolchain import find_toolchain
 
-PAGE = (Path(__file__).parents[2] / "docs" / "c.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "c.md").read_text(encoding="utf-8")
 SUPPORT = Path(__file__).parent.parent / "support"
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
@@ -69,6 +71,25 @@ def test_the_program_in_c(standard: str, built: Built, tmp_path: Path) -> None:
     (tmp_path / "app.c").write_text(block("c"))
     link = (f"-L{built.kernel.so.parent}", f"-l{built.kernel.name}", built.driver, "-lm")
     run("gcc", f"-std={standard}", *STRICT, *built.options, "app.c", *link, "-o", "app", cwd=tmp_path)
+    assert run(tmp_path / "app", cwd=tmp_path, env=built.environment) == block("text")
+
+
+def test_the_commands(built: Built, tmp_path: Path) -> None:
+    (tmp_path / "gemm.yaml").write_text(block("yaml"))
+    (tmp_path / "app.c").write_text(block("c"))
+    (tmp_path / "libcuda.so").symlink_to(built.driver)
+    command = tmp_path / "bin" / "cutegen"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cutegen "$@"\n')
+    command.chmod(0o755)
+    environment = {
+        **built.environment,
+        "PATH": f"{command.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "CUDA_HOME": str(built.headers.parent),
+        "LIBRARY_PATH": str(tmp_path),
+    }
+    assert "header" in run("bash", "-ec", block("console"), cwd=tmp_path, env=environment)
     assert run(tmp_path / "app", cwd=tmp_path, env=built.environment) == block("text")
 
 
