@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any
 
 from cutegen import settings
 from cutegen.cache.entry import Entry, make_key, seal
+from cutegen.cache.lock import FileLock
 from cutegen.cache.maintain import prune
 from cutegen.cache.store import Store
 from cutegen.errors import CacheError, CompileError, CutegenWarning, UnwritableCacheError
@@ -36,6 +38,9 @@ _UNWRITABLE = _FULL | {
     errno.ENAMETOOLONG,
 }
 _PRUNE_IDLE = 3600.0
+_PREFIX = "cutegen-"
+_OWNER = "owner.lock"
+_OVERLAY_AGE = 24 * 3600.0
 _HOW = "set CUTEGEN_CACHE_DIR or TMPDIR to a directory with free space"
 
 
@@ -175,6 +180,7 @@ def open_cache(root: Path | None = None, *, stand_in: bool = True) -> Cache:
 
 
 _overlays: dict[Path, Store] = {}
+_overlay_locks: dict[Path, FileLock] = {}  # held for as long as this process lives
 _overlays_lock = threading.Lock()
 
 
@@ -189,12 +195,16 @@ def _overlay(root: Path, reason: OSError) -> Store:
         if store is not None:
             return store
         try:
-            directory = Path(tempfile.mkdtemp(prefix="cutegen-"))
+            directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
         except OSError as error:
             raise CacheError(
                 f"the cache {root} cannot be written ({_reason(reason)}) and no temporary directory can be "
                 f"made ({_reason(error)}); {_HOW}"
             ) from error
+        _sweep_overlays(directory.parent)
+        lock = _overlay_locks[directory] = FileLock(directory / _OWNER)
+        with contextlib.suppress(OSError):
+            lock.try_acquire()
         store = _overlays[root] = Store(directory)
         atexit.register(_remove_overlay, directory, os.getpid())
     warnings.warn(
@@ -204,6 +214,17 @@ def _overlay(root: Path, reason: OSError) -> Store:
         stacklevel=2,
     )
     return store
+
+
+def _sweep_overlays(parent: Path) -> None:
+    """Delete the temporary stores of processes that were killed, a day after."""
+    with contextlib.suppress(OSError):
+        for directory in parent.glob(f"{_PREFIX}*"):
+            with contextlib.suppress(OSError), FileLock(directory / _OWNER) as lock:
+                stat = directory.lstat()
+                old = abs(time.time() - stat.st_mtime) > _OVERLAY_AGE
+                if old and stat.st_uid == os.getuid() and lock.try_acquire(create=False) and lock.held:
+                    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _remove_overlay(directory: Path, owner: int) -> None:

@@ -83,6 +83,32 @@ def test_the_private_directory_goes_with_its_process(unwritable: Cache, tmp_path
     assert Path(failed).read_text() == "x"  # an error that was printed names it
 
 
+def test_what_killed_processes_left_goes_after_a_day(unwritable: Cache, tmp_path: Path) -> None:
+    tmp = tmp_path / "t m p"
+    tmp.mkdir()
+    die = OVERLAY + "import os, signal; sys.stdout.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    env = {**os.environ, "PYTHONPATH": ROOT, "TMPDIR": str(tmp)}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", die, str(unwritable.store.root)], env=env, capture_output=True)
+    left = sorted(tmp.iterdir())
+    assert len(left) == 2  # the second did not touch what the first had just left
+    wait = OVERLAY + "sys.stdout.flush(); sys.stdin.readline()\n"
+    alive = subprocess.Popen(
+        [sys.executable, "-c", wait, str(unwritable.store.root)],
+        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert alive.stdout is not None
+    in_use = Path(alive.stdout.readline().strip())
+    (running,) = set(tmp.iterdir()) - set(left)
+    for path in (*left, running):
+        os.utime(path, (1000, 1000))
+    subprocess.run([sys.executable, "-c", OVERLAY, str(unwritable.store.root)], env=env, check=True)
+    assert list(tmp.iterdir()) == [running]
+    assert in_use.is_dir()
+    alive.communicate("go\n", timeout=30)
+    assert list(tmp.iterdir()) == []
+
+
 def test_a_disk_that_fills_up(cache: Cache) -> None:
     calls = []
 

@@ -32,10 +32,16 @@ def compiling(fakes: Fakes, *options: str, **popen: object) -> subprocess.Popen[
         config.write_text(GOOD.replace("stages: 3", f"stages: {stages}"))
         configs.append(str(config))
     process = start("build", *configs, "--jobs", "2", *options, **popen)
-    for _ in range(1000):
+    wait_for_compilers(fakes, process)
+    return process
+
+
+def wait_for_compilers(fakes: Fakes, process: subprocess.Popen[str]) -> None:
+    for _ in range(2000):
         if fakes.runs == 2:
-            return process
+            return
         time.sleep(0.01)
+    process.kill()
     raise AssertionError(finish(process))
 
 
@@ -71,6 +77,17 @@ def test_a_build_that_is_told_to_stop(fakes: Fakes, number: signal.Signals, word
     done = finish(process)
     assert done.returncode == 128 + number
     assert (done.stdout, done.stderr) == ("", f"{words}\n")
+    wait_until_gone(fakes)
+    assert leftovers(fakes) == []
+
+
+def test_a_matrix_that_is_told_to_stop(fakes: Fakes) -> None:
+    matrix = fakes.root / "m.yaml"
+    matrix.write_text(GOOD.replace("stages: 3", "matrix: {stages: [2, 3, 4]}"))
+    process = start("matrix", str(matrix), "--jobs", "2", "--device", "cuda", "--target", "sm_80")
+    wait_for_compilers(fakes, process)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process).returncode == 143
     wait_until_gone(fakes)
     assert leftovers(fakes) == []
 
