@@ -88,6 +88,15 @@ def test_run_json(small: str) -> None:
         assert run["traffic"]["global"]["G2S A"]["sectors"] > 0
 
 
+def test_the_documents_are_as_described(small: str) -> None:
+    from tests.unit.test_cli_documents import OUTER, check, listed
+
+    found = document("run", small, "--m", "64", "--json")
+    check(found, "`run` on the CPU", OUTER)
+    (case,) = document("matrix", small, "--device", "cpu", "--json")["cases"]
+    assert set(case["trials"][0]) == listed("`run` on the CPU")["runs"]
+
+
 def test_run_without_the_sanitizer(small: str) -> None:
     found = invoke("run", small, "--no-sanitize", "--alpha", "0.3", "--m", "64")
     assert found.exit_code == 0

@@ -12,6 +12,7 @@ import pytest
 from cutegen.install import install_command
 from cutegen.loader import load
 from tests.support.cli import GOOD, document, invoke
+from tests.unit.test_cli_documents import OUTER, check
 
 
 def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +142,7 @@ def test_run_reports_what_is_right(good: str, host_kernel: SimpleNamespace) -> N
     assert "sm_90, cubin loaded on H200" in found.stdout
     assert host_kernel.calls == [((100, 40), (72, 40), (72, 1), "native")]
     parsed = document("run", good, "--m", "0", "--json")
+    check(parsed, "`run` on a GPU", OUTER)
     assert parsed["elements"] == 0
 
 
