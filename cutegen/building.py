@@ -28,7 +28,7 @@ from cutegen.given import (
 )
 from cutegen.host_arrays import cpu_backend
 from cutegen.kernel import Kernel
-from cutegen.plan import KernelPlan, plan
+from cutegen.plan import Plan, plan
 from cutegen.render import Style, render
 from cutegen.toolchain import Toolchain
 
@@ -143,7 +143,7 @@ def try_build_many(
     cache = cache_of(cache)
     configs = configs_of(configs)
     outcomes: list[Kernel | CutegenError | None] = [None] * len(configs)
-    groups: dict[str, list[tuple[int, KernelPlan]]] = {}
+    groups: dict[str, list[tuple[int, Plan]]] = {}
     for index, config in enumerate(configs):
         try:
             planned = plan(config_of(config))
@@ -216,7 +216,7 @@ def _shifted(
 
 
 def _kernel(
-    planned: KernelPlan,
+    planned: Plan,
     artifact: Artifact,
     style: Style,
     toolchain: Toolchain | None,

@@ -26,6 +26,7 @@ __all__ = [
     "Operand",
     "Output",
     "S2RPair",
+    "ScheduleName",
     "Scheduler",
     "SmemLayout",
     "SmemPair",
@@ -33,7 +34,8 @@ __all__ = [
     "as_config",
 ]
 
-MainloopName = Literal["simt", "direct", "multistage"]
+MainloopName = Literal["simt", "direct", "multistage", "tma_wgmma"]
+ScheduleName = Literal["pingpong", "cooperative"]
 
 
 def _auto_is_none(value: Any) -> Any:
@@ -169,16 +171,21 @@ class S2RPair(_Model):
 class Epilogue(_Model):
     """D = alpha * A*B^T + beta * C, converted and stored."""
 
-    store: Annotated[Literal["direct", "smem"] | None, Auto] = Field(
+    store: Annotated[Literal["direct", "smem", "tma"] | None, Auto] = Field(
         default=None,
-        description="smem: through shared memory in wide coalesced rows; direct: from registers.",
+        description="smem: through shared memory in wide coalesced rows; tma: likewise, by bulk copies "
+        "(tma_wgmma); direct: from registers.",
     )
 
 
 class Scheduler(_Model):
     """Which CTA computes which output tile."""
 
-    kind: Literal["static"] = Field(default="static", description="static: one CTA for each output tile.")
+    kind: Annotated[Literal["static", "persistent"] | None, Auto] = Field(
+        default=None,
+        description="static: one CTA for each output tile; persistent: as many CTAs as the GPU holds, each "
+        "takes tile after tile (tma_wgmma).",
+    )
     raster: Literal["m", "n"] = Field(
         default="m", description="Mode along which consecutive CTAs walk inside a group."
     )
@@ -218,8 +225,9 @@ class GemmConfig(_Model):
     mainloop: Annotated[MainloopName | None, Auto] = Field(
         default=None,
         description="multistage: tensor cores, fed from a ring of k-tiles in shared memory; direct: tensor "
-        "cores, fed from global memory; simt: CUDA cores, fed from shared memory. Default multistage, or "
-        "simt where no tensor core has the types.",
+        "cores, fed from global memory; simt: CUDA cores, fed from shared memory; tma_wgmma: warpgroups, fed "
+        "by bulk copies, on sm_90a. Default tma_wgmma where it works, else multistage, or simt where no "
+        "tensor core has the types.",
     )
     a: Operand = Field(description="Operand A, (M,K).")
     b: Operand = Field(description="Operand B, (N,K).")
@@ -236,6 +244,15 @@ class GemmConfig(_Model):
     )
     stages: Annotated[int | None, Auto] = Field(
         default=None, description="Slots of the shared-memory ring buffer."
+    )
+    cluster: Annotated[tuple[int, int, int] | None, Auto] = Field(
+        default=None,
+        description="CTAs of a cluster along M, N and 1; they share loads by multicast (tma_wgmma).",
+    )
+    schedule: Annotated[ScheduleName | None, Auto] = Field(
+        default=None,
+        description="Consumer warpgroups share a tile (cooperative) or take turns, each with a tile of its "
+        "own (pingpong); tma_wgmma.",
     )
     tiled_mma: Annotated[TiledMma, AutoGroup] = TiledMma()
     smem: Annotated[SmemPair, AutoGroup] = SmemPair()

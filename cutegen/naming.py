@@ -11,7 +11,7 @@ __all__ = ["config_digest", "kernel_name"]
 
 def config_digest(cfg: GemmConfig) -> str:
     """Eight hexadecimal digits that tell resolved configs apart; budgets do not count."""
-    text = cfg.model_dump_json(exclude={"limits"})
+    text = cfg.model_dump_json(exclude={"limits"}, exclude_none=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

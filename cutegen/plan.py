@@ -25,11 +25,12 @@ from cutegen.operands import (
     derive_output,
     derive_s2r,
 )
+from cutegen.plan_wgmma import WgmmaPlan, plan_wgmma
 from cutegen.resolve import resolve
 from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_alignment, smem_bytes, stage_bytes
 from cutegen.rules import check
 
-__all__ = ["KernelPlan", "OperandPlan", "derive", "plan"]
+__all__ = ["KernelPlan", "OperandPlan", "Plan", "WgmmaPlan", "derive", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +105,10 @@ class KernelPlan:
         return self.config.tile or (0, 0, 0)
 
 
+#: What :func:`plan` derives: the second for mainloop ``tma_wgmma``.
+Plan = KernelPlan | WgmmaPlan
+
+
 def _scale_type(cfg: GemmConfig) -> DTypeName:
     """float, or double where float would lose bits of the accumulator that D can hold."""
     if cfg.accumulator == "f64" or (cfg.accumulator == "s32" and cfg.d.dtype in ("s32", "f64")):
@@ -140,7 +145,7 @@ def _c_staged(cfg: GemmConfig) -> bool:
     )
 
 
-def plan(cfg: GemmConfig) -> KernelPlan:
+def plan(cfg: GemmConfig) -> Plan:
     """Resolve, check and derive.
 
     Raises:
@@ -150,7 +155,7 @@ def plan(cfg: GemmConfig) -> KernelPlan:
 
 
 @lru_cache(maxsize=1024)
-def _plan(cfg: GemmConfig) -> KernelPlan:
+def _plan(cfg: GemmConfig) -> Plan:
     violations = check(cfg)
     if violations:
         count = len(violations)
@@ -158,12 +163,14 @@ def _plan(cfg: GemmConfig) -> KernelPlan:
     return derive(resolve(cfg))
 
 
-def derive(cfg: GemmConfig) -> KernelPlan:
+def derive(cfg: GemmConfig) -> Plan:
     """The plan of a resolved config that nobody has checked.
 
     For a config that breaks a rule this raises whatever the derivation stumbles over, or gives a plan that
     cannot work; fuzzing shows with it that refused configs are refused for a reason.
     """
+    if cfg.mainloop == "tma_wgmma":
+        return plan_wgmma(cfg, _scale_type(cfg))
     atom = mma_atom(cfg.tiled_mma.atom or "")
     output = derive_output(cfg)
     a, b = _operand(cfg, "a"), _operand(cfg, "b")

@@ -18,9 +18,11 @@ from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
-from cutegen.plan import KernelPlan, OperandPlan
+from cutegen.operands.wgmma import TensorMap
+from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 from cutegen.version import __version__
+from cutegen.wgmma_context import wgmma_context
 
 __all__ = [
     "LaunchSpec",
@@ -75,6 +77,9 @@ class LaunchSpec:
         blk_k: Depth of one k-tile.
         scale: Type in which alpha and beta are applied.
         a: Operand A; likewise b, c and d.
+        cluster: CTAs of a cluster along M and N.
+        persistent: Whether the grid is bounded by what the GPU holds at once.
+        maps: Tensor maps that follow the parameters, in order.
     """
 
     kernel: str
@@ -88,6 +93,15 @@ class LaunchSpec:
     b: OperandSpec
     c: OperandSpec
     d: OperandSpec
+    cluster: tuple[int, int] = (1, 1)
+    persistent: bool = False
+    maps: tuple[TensorMap, ...] = ()
+
+    def clusters(self, m: int, n: int, *, most: int) -> int:
+        """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
+        rows, columns = self.blk_m * self.cluster[0], self.blk_n * self.cluster[1]
+        count = -(-m // rows) * -(-n // columns)
+        return min(count, most) if self.persistent else count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,18 +243,24 @@ def _headers(plan: KernelPlan) -> list[str]:
     return sorted(headers)
 
 
-def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
+def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
-    cfg, output = plan.config, plan.output
-    blk_m, blk_n, blk_k = plan.tile
-    own = {"cute": idiomatic_context(plan)} if style == "idiomatic" else {}
+    own = wgmma_context(plan) if isinstance(plan, WgmmaPlan) else _context(plan, style)
     return own | {
         "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
         "version": __version__,
         "style": style,
-        "config_lines": dump(cfg).rstrip().splitlines(),
+        "config_lines": dump(plan.config).rstrip().splitlines(),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
+    }
+
+
+def _context(plan: KernelPlan, style: Style) -> dict[str, Any]:
+    cfg, output = plan.config, plan.output
+    blk_m, blk_n, blk_k = plan.tile
+    own = {"cute": idiomatic_context(plan)} if style == "idiomatic" else {}
+    return own | {
         "headers": _headers(plan),
         "mainloop": cfg.mainloop,
         "store": cfg.epilogue.store,
@@ -282,7 +302,7 @@ def context(plan: KernelPlan, style: Style) -> dict[str, Any]:
     }
 
 
-def _operand_spec(plan: KernelPlan, name: Literal["a", "b", "c", "d"]) -> OperandSpec:
+def _operand_spec(plan: Plan, name: Literal["a", "b", "c", "d"]) -> OperandSpec:
     operand = getattr(plan.config, name)
     element = dtype(operand.dtype)
     modes = {"a": "mk", "b": "nk"}.get(name, "mn")
@@ -296,7 +316,7 @@ def _operand_spec(plan: KernelPlan, name: Literal["a", "b", "c", "d"]) -> Operan
     )
 
 
-def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
+def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
     """Render a plan in one of the two styles.
 
     Args:
@@ -304,11 +324,15 @@ def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
         style: ``resolved`` compiles quickly and runs fastest; ``idiomatic`` shows the same kernel
             with TiledMMA and TiledCopy, as CuTe users write it.
     """
-    if not isinstance(plan, KernelPlan):
+    if not isinstance(plan, Plan):
         raise ConfigError(f"render takes a KernelPlan, cutegen.plan(config) (got {type(plan).__name__})")
     if style not in get_args(Style):
         raise ConfigError(f"style must be one of {', '.join(get_args(Style))} (got {style!r})")
-    text = environment().get_template(f"{style}.cu").render(context(plan, style))
+    hopper = isinstance(plan, WgmmaPlan)
+    if hopper and style == "idiomatic":
+        raise ConfigError("mainloop tma_wgmma is rendered in the resolved style only")
+    top = "tma_wgmma.cu" if hopper else f"{style}.cu"
+    text = environment().get_template(top).render(context(plan, style))
     return RenderedKernel(
         name=plan.name,
         text=text,
@@ -326,5 +350,8 @@ def render(plan: KernelPlan, *, style: Style = "resolved") -> RenderedKernel:
             b=_operand_spec(plan, "b"),
             c=_operand_spec(plan, "c"),
             d=_operand_spec(plan, "d"),
+            cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
+            persistent=plan.config.scheduler.kind == "persistent",
+            maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
         ),
     )

@@ -19,7 +19,7 @@ from cutegen.operand_check import wanted_operands
 from cutegen.reference import Report, ThreadOf, check, exact_inputs
 
 if TYPE_CHECKING:
-    from cutegen.plan import KernelPlan
+    from cutegen.plan import Plan
 
 __all__ = [
     "Problem",
@@ -150,7 +150,7 @@ def is_exact(factor: float) -> bool:
     return abs(factor) <= 4 and (4 * factor).is_integer()
 
 
-def thread_finder(plan: KernelPlan) -> ThreadOf:
+def thread_finder(plan: Plan) -> ThreadOf:
     """From (row, column) in the CTA tile to the thread that has it; the table is made at the first call."""
     owners: dict[tuple[int, int], int] = {}
 

@@ -18,8 +18,12 @@ enum {
   BLK_M = {{ launch.blk_m }},
   BLK_N = {{ launch.blk_n }},
   BLK_K = {{ launch.blk_k }},
-  MOST_M = INT32_MAX / BLK_M * BLK_M, /* the last index of a partial tile must not wrap */
-  MOST_N = INT32_MAX / BLK_N * BLK_N,
+  CLUSTER_M = {{ launch.cluster[0] }},
+  CLUSTER_N = {{ launch.cluster[1] }},
+  CLUSTER = CLUSTER_M * CLUSTER_N,
+  PERSISTENT = {{ launch.persistent|int }},
+  MOST_M = INT32_MAX / (BLK_M * CLUSTER_M) * (BLK_M * CLUSTER_M), /* the last index of a partial tile must not wrap */
+  MOST_N = INT32_MAX / (BLK_N * CLUSTER_N) * (BLK_N * CLUSTER_N),
   MOST_K = INT32_MAX / BLK_K * BLK_K,
   C_IS_LIKE_D = {{ (launch.c.dtype == launch.d.dtype and launch.c.run == launch.d.run)|int }},
   SMEM_WITHOUT_OPT_IN = 48 * 1024,
@@ -68,8 +72,25 @@ enum { /* values of cuda.h */
   ATTRIBUTE_REGISTERS = 4,
   ATTRIBUTE_PTX_VERSION = 5,
   ATTRIBUTE_BINARY_VERSION = 6,
-  ATTRIBUTE_MAX_DYNAMIC_SMEM = 8
+  ATTRIBUTE_MAX_DYNAMIC_SMEM = 8,
+  DEVICE_MULTIPROCESSORS = 16,
+  LAUNCH_CLUSTER_DIMENSION = 4
 };
+
+/* CUlaunchConfig with one attribute, the cluster. */
+typedef struct {
+  int id, padding;
+  union {
+    unsigned cluster[3];
+    char bytes[64];
+  } value;
+} LaunchAttribute;
+typedef struct {
+  unsigned grid[3], block[3], smem;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+} LaunchConfig;
 
 static struct {
   Result (*init)(unsigned flags);
@@ -85,6 +106,11 @@ static struct {
   Result (*function_set)(Function function, int attribute, int value);
   Result (*function_load)(Function function); /* since CUDA 12.4; may be null */
   Result (*occupancy)(int* blocks, Function function, int threads, size_t smem);
+  Result (*device_attribute)(int* value, int attribute, int device);
+  Result (*active_clusters)(int* clusters, Function function, const LaunchConfig* config); /* may be null */
+  Result (*encode_tiled)(void* map, int type, uint32_t rank, void* address, const uint64_t* extents,
+                         const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
+                         int interleave, int swizzle, int l2_promotion, int fill); /* since CUDA 12 */
   Result (*stream_capturing)(Stream stream, int* status);
   Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
@@ -111,6 +137,9 @@ static const struct {
     {"cuFuncSetAttribute", &cu.function_set, 0},
     {"cuFuncLoad", &cu.function_load, 1},
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", &cu.occupancy, 0},
+    {"cuDeviceGetAttribute", &cu.device_attribute, !PERSISTENT},
+    {"cuOccupancyMaxActiveClusters", &cu.active_clusters, CLUSTER == 1},
+    {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps)|int }}},
     {"cuStreamIsCapturing", &cu.stream_capturing, 0},
     {"cuLaunchKernel", &cu.launch, 0},
     {"cuGetErrorName", &cu.error_name, 0},
@@ -124,6 +153,7 @@ typedef struct {
   Context context;
   Module module;
   int image;
+  int resident; /* clusters that the device holds at once; counted for persistent kernels */
 } Slot;
 
 static Slot slots[MAX_DEVICES];
@@ -197,7 +227,30 @@ static int32_t prepare_function(Slot* slot, Function* function) {
   return CUTEGEN_OK;
 }
 
-static int32_t load_in_context(Slot* slot, const Stream* stream) {
+/* How many clusters of a persistent kernel the device holds at once. */
+static int32_t count_resident(Slot* slot, int device, Function function) {
+  if (!PERSISTENT) return CUTEGEN_OK;
+  int blocks = 0, processors = 0;
+  Result code = cu.device_attribute(&processors, DEVICE_MULTIPROCESSORS, device);
+  if (code) return failed(code, "cuDeviceGetAttribute");
+  if (CLUSTER == 1) {
+    code = cu.occupancy(&blocks, function, THREADS, SMEM_BYTES);
+    if (code) return failed(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    slot->resident = processors * blocks;
+  } else {
+    LaunchAttribute attribute = {.id = LAUNCH_CLUSTER_DIMENSION, .value.cluster = {CLUSTER, 1, 1}};
+    LaunchConfig config = {.grid = {(unsigned)processors / CLUSTER * CLUSTER, 1, 1},
+                           .block = {THREADS, 1, 1},
+                           .smem = SMEM_BYTES,
+                           .attributes = &attribute,
+                           .count = 1};
+    code = cu.active_clusters(&slot->resident, function, &config);
+    if (code) return failed(code, "cuOccupancyMaxActiveClusters");
+  }
+  return slot->resident > 0 ? CUTEGEN_OK : failed(CUTEGEN_NO_IMAGE, "the device cannot hold one CTA of the kernel");
+}
+
+static int32_t load_in_context(Slot* slot, int ordinal, const Stream* stream) {
   if (stream) { /* NOTE: loading would break a capture, so it is refused before it starts */
     int status = 0;
     Result code = cu.stream_capturing(*stream, &status);
@@ -208,6 +261,7 @@ static int32_t load_in_context(Slot* slot, const Stream* stream) {
   int32_t code = load_image(slot);
   if (!code) {
     code = prepare_function(slot, &function);
+    if (!code) code = count_resident(slot, ordinal, function);
     if (code) cu.module_unload(slot->module);
   }
   if (is_capture_error(code)) return failed(CUTEGEN_CAPTURING, NULL); /* another stream captures */
@@ -236,7 +290,7 @@ static int32_t load(int32_t ordinal, const Stream* stream) {
     if (!code && (code = cu.context_push(slot->context))) failed(code, "cuCtxPushCurrent");
     else if (!code) {
       Context popped;
-      code = load_in_context(slot, stream);
+      code = load_in_context(slot, ordinal, stream);
       cu.context_pop(&popped);
     }
   }
@@ -307,6 +361,12 @@ static int32_t check_matrices(const CutegenParams* p) {
   return CUTEGEN_OK;
 }
 
+//{% if launch.maps %}
+//{% include "parts/launcher_tma.c" %}
+//{% else %}
+//{% include "parts/launcher_plain.c" %}
+//{% endif %}
+
 /* ------------------------------------------------------------------------------------------- interface */
 
 static int32_t launch_kernel(const CutegenLaunch* launch) {
@@ -320,9 +380,11 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
   int32_t wrong = check_extents(p);
   if (wrong) return wrong;
   if (p->m == 0 || p->n == 0) return CUTEGEN_OK;
-  int64_t blocks = (((int64_t)p->m + BLK_M - 1) / BLK_M) * (((int64_t)p->n + BLK_N - 1) / BLK_N);
-  if (blocks > INT32_MAX)
-    return refused(CUTEGEN_GRID_TOO_LARGE, "%s has %lld tiles, must have at most %lld", "d", blocks, INT32_MAX);
+  int64_t clusters = (((int64_t)p->m + BLK_M * CLUSTER_M - 1) / (BLK_M * CLUSTER_M)) *
+                     (((int64_t)p->n + BLK_N * CLUSTER_N - 1) / (BLK_N * CLUSTER_N));
+  if (clusters > INT32_MAX / CLUSTER)
+    return refused(CUTEGEN_GRID_TOO_LARGE, "%s has %lld tiles, must have at most %lld", "d", clusters * CLUSTER,
+                   INT32_MAX);
   if (!(launch->flags & CUTEGEN_UNCHECKED) && (wrong = check_matrices(p))) return wrong;
 
   Slot* slot = &slots[launch->device];
@@ -333,13 +395,16 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
     if (code) return code;
     function = atomic_load_explicit(&slot->function, memory_order_acquire);
   }
+  Maps maps;
+  if ((wrong = find_maps(p, &maps))) return wrong;
+  if (PERSISTENT && clusters > slot->resident) clusters = slot->resident;
   Context current = NULL;
   Result code = cu.context_get(&current);
   if (code) return failed(code, "cuCtxGetCurrent");
   int foreign = current != slot->context;
   if (foreign && (code = cu.context_push(slot->context))) return failed(code, "cuCtxPushCurrent");
-  void* params[] = {(void*)p};
-  code = cu.launch(function, (unsigned)blocks, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
+  void* params[] = {(void*)p, &maps};
+  code = cu.launch(function, (unsigned)clusters * CLUSTER, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
   if (foreign) cu.context_pop(&current);
   return code ? failed(code, "cuLaunchKernel") : CUTEGEN_OK;
 }

@@ -8,6 +8,8 @@ using namespace cute;
 
 //{% include "parts/config.cu" %}
 
+//{% include "parts/common.cu" %}
+
 //{% include "parts/device.cu" %}
 
 //{% if mainloop == "direct" %}

@@ -15,7 +15,7 @@ from cutegen.loader import LoadedConfig, decode, read_bounded, read_text, valida
 from cutegen.yamlread import Document, parse
 
 if TYPE_CHECKING:
-    from cutegen.plan import KernelPlan
+    from cutegen.plan import Plan
 
 __all__ = [
     "Outcome",
@@ -108,7 +108,7 @@ def read_config(path: str) -> LoadedConfig:
     return validate(read_document(path))
 
 
-def planned(loaded: LoadedConfig) -> KernelPlan:
+def planned(loaded: LoadedConfig) -> Plan:
     """The plan of a config; a violation of a rule carries its place in the file.
 
     Raises:

@@ -9,11 +9,12 @@ import click
 
 from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import bytes_text, dim, table
+from cutegen.cli.explain_wgmma import wgmma_facts, wgmma_rows
 from cutegen.cli.warn import access_lines, warning_lines, warnings_of
 
 if TYPE_CHECKING:
     from cutegen.loader import LoadedConfig
-    from cutegen.plan import KernelPlan, OperandPlan
+    from cutegen.plan import KernelPlan, OperandPlan, Plan
 
 __all__ = ["command", "facts"]
 
@@ -85,8 +86,14 @@ def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield (*path, key)
 
 
-def facts(plan: KernelPlan) -> dict[str, Any]:
+def facts(plan: Plan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
+    from cutegen.plan import WgmmaPlan
+
+    return wgmma_facts(plan) if isinstance(plan, WgmmaPlan) else _facts(plan)
+
+
+def _facts(plan: KernelPlan) -> dict[str, Any]:
     from cutegen.arch import arch
     from cutegen.lint import accesses
     from cutegen.resources import accumulator_registers
@@ -151,8 +158,17 @@ def _copies(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     return found
 
 
-def _fact_lines(plan: KernelPlan) -> Iterator[str]:
-    found = facts(plan)
+def _fact_lines(plan: Plan) -> Iterator[str]:
+    from cutegen.plan import WgmmaPlan
+
+    rows = wgmma_rows(plan) if isinstance(plan, WgmmaPlan) else _rows(plan)
+    yield "#"
+    for line in table(rows, indent=1):
+        yield dim(f"#{line}")
+
+
+def _rows(plan: KernelPlan) -> list[list[str]]:
+    found = _facts(plan)
     limit = found["smem_limit"]
     stages = plan.config.stages or 1
     smem = "none"
@@ -181,9 +197,7 @@ def _fact_lines(plan: KernelPlan) -> Iterator[str]:
         if second:
             rows.append(["", f"{_times(second)} a thread and k-block from shared memory"])
     rows.append(["store D", f"{found['d_store_bytes']} B at a time, {plan.config.epilogue.store}"])
-    yield "#"
-    for line in table(rows, indent=1):
-        yield dim(f"#{line}")
+    return rows
 
 
 def _buffered(plan: KernelPlan) -> str:

@@ -31,7 +31,7 @@ from cutegen.install import install_command
 
 if TYPE_CHECKING:
     from cutegen.kernel import Kernel
-    from cutegen.plan import KernelPlan
+    from cutegen.plan import Plan
     from cutegen.reference import Inputs
     from cutegen.render import Style
 
@@ -140,7 +140,7 @@ def _device(ctx: click.Context, asked: str) -> str:
 
 def _run_on_gpu(
     config: str,
-    plan: KernelPlan,
+    plan: Plan,
     m: int,
     n: int,
     k: int,

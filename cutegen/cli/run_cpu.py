@@ -15,7 +15,7 @@ from cutegen.cli.emulation import finding_lines, prepare_emulator
 if TYPE_CHECKING:
     from cutegen.emulator import EmulatorReport, HostToolchain
     from cutegen.kernel import Kernel
-    from cutegen.plan import KernelPlan
+    from cutegen.plan import Plan
     from cutegen.render import Style
     from cutegen.trial import Problem, Trial
 
@@ -27,7 +27,7 @@ _ORDER = ("G2S A", "G2S B", "G2S", "G2R", "S2R A", "S2R B", "S2R", "R2S", "S2G",
 
 def run_on_cpu(
     config: str,
-    plan: KernelPlan,
+    plan: Plan,
     *,
     extents: tuple[int | None, int | None, int | None],
     alpha: float,
@@ -97,7 +97,7 @@ def run_on_cpu(
 
 
 def _problems(
-    plan: KernelPlan, extents: tuple[int | None, int | None, int | None], alpha: float, beta: float
+    plan: Plan, extents: tuple[int | None, int | None, int | None], alpha: float, beta: float
 ) -> tuple[Problem, ...]:
     from cutegen.trial import Problem, default_problems, steps
 

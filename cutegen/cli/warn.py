@@ -10,7 +10,7 @@ from cutegen.cli.console import caution, dim, table
 if TYPE_CHECKING:
     from cutegen.lint import LintWarning
     from cutegen.loader import LoadedConfig
-    from cutegen.plan import KernelPlan
+    from cutegen.plan import Plan
 
 __all__ = ["access_lines", "case_warnings", "warning_lines", "warnings_of"]
 
@@ -33,7 +33,7 @@ def case_warnings(cases: Iterable[tuple[str, LoadedConfig]]) -> list[dict[str, A
     return list(found.values())
 
 
-def access_lines(plan: KernelPlan) -> Iterator[str]:
+def access_lines(plan: Plan) -> Iterator[str]:
     """What each access costs one CTA, as comments: cost, ideal cost, and how many times that it is."""
     from cutegen.lint import accesses
 

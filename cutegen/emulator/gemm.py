@@ -13,11 +13,17 @@ from cutegen.emulator.collect import collect
 from cutegen.emulator.host import HostToolchain
 from cutegen.emulator.job import Buffer, Job, Progress, run_job
 from cutegen.emulator.kernel import CompiledSource, compile_source
+from cutegen.emulator.maps import MAPS_OFFSET, map_arguments
 from cutegen.emulator.report import EmulatorReport
 from cutegen.errors import ArgumentError
 from cutegen.render import LaunchSpec, RenderedKernel
 
 __all__ = ["EmulatedKernel", "Matrix", "compile"]
+
+#: Of a persistent kernel: few, so that each takes tile after tile.
+_RESIDENT_CLUSTERS = 3
+
+_MAP_BYTES = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,14 +152,22 @@ class EmulatedKernel:
                 f"extents must fit into 32 bits, leading strides into 64, alpha and beta into a double (got "
                 f"(M,N,K) = {(m, n, k)}, leading strides {lds}, alpha = {alpha}, beta = {beta})"
             ) from error
-        tiles = -(-m // self.launch.blk_m) * -(-n // self.launch.blk_n)
+        extents = {"A": (m, k), "B": (n, k), "D": (m, n)}
+        maps = map_arguments(self.launch.maps, extents, dict(zip("ABCD", lds, strict=True)), where)
+        if maps:
+            parameters = parameters.ljust(MAPS_OFFSET + _MAP_BYTES * len(maps), b"\0")
+        clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
+        per_cluster = self.launch.cluster[0] * self.launch.cluster[1]
+        tiles = clusters * per_cluster
         job = Job(
             compiled=self.compiled,
             entry=self.launch.kernel,
             parameters=parameters,
             pointers=tuple(("ABCD".index(x) * 8, *where[x]) for x in given),
+            maps=maps,
             buffers=buffers,
             grid=(tiles, 1, 1),
+            cluster=(per_cluster, 1, 1),
             block=(self.launch.threads, 1, 1),
             shared=self.launch.smem_bytes,
             shared_limit=shared_limit(self.compiled.arch),

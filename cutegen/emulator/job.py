@@ -17,7 +17,7 @@ from cutegen.emulator.kernel import CompiledSource
 from cutegen.errors import LaunchError
 from cutegen.toolchain.process import watched
 
-__all__ = ["Buffer", "Job", "Outcome", "Progress", "run_job"]
+__all__ = ["Buffer", "Job", "MapArgument", "Outcome", "Progress", "run_job"]
 
 Progress = Callable[[int, int], None]
 """Called with the CTAs (clusters) that are done and the number of all."""
@@ -51,6 +51,31 @@ class Buffer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MapArgument:
+    """A tensor map of two modes, which the emulated driver encodes into the parameters.
+
+    Attributes:
+        at: Byte in the parameters.
+        type: ``CUtensorMapDataType``.
+        buffer: Index of the buffer.
+        delta: Bytes from its begin.
+        extents: Of the contiguous mode and of the other, in elements.
+        stride: Of the other mode, in bytes.
+        box: Extents of a box.
+        swizzle: ``CUtensorMapSwizzle``.
+    """
+
+    at: int
+    type: int
+    buffer: int
+    delta: int
+    extents: tuple[int, int]
+    stride: int
+    box: tuple[int, int]
+    swizzle: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """What to run and how.
 
@@ -60,6 +85,7 @@ class Job:
         arguments: Words for its ``main``.
         parameters: The parameter block, or 16-byte slots of arguments for the entry ``cge_entry``.
         pointers: (byte in the parameters, index of a buffer, bytes from its begin).
+        maps: Tensor maps, which follow the parameter block at byte 128.
         buffers: The memory that it may touch.
         grid: CTAs.
         block: Threads.
@@ -78,6 +104,7 @@ class Job:
     arguments: tuple[str, ...] = ()
     parameters: bytes = b""
     pointers: tuple[tuple[int, int, int], ...] = ()
+    maps: tuple[MapArgument, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
@@ -186,6 +213,9 @@ def _describe(job: Job, offsets: Sequence[int], data_fd: int, report_fd: int) ->
     if job.parameters:
         lines.append(f"parameters {job.parameters.hex()}")
     lines += [f"pointer {at} {index} {delta}" for at, index, delta in job.pointers]
+    for m in job.maps:
+        numbers = (m.at, m.type, m.buffer, m.delta, *m.extents, m.stride, *m.box, m.swizzle)
+        lines.append(f"map {' '.join(map(str, numbers))}")
     for key in ("grid", "block", "cluster"):
         lines.append(f"{key} {' '.join(map(str, getattr(job, key)))}")
     lines += [

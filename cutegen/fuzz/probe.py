@@ -13,7 +13,7 @@ from cutegen.emulator import compile as compile_for_cpu
 from cutegen.errors import ArgumentError, CompileError, ConfigError, LaunchError
 from cutegen.fuzz.case import Case, Failure, problems_of
 from cutegen.loader import dump, loads
-from cutegen.plan import KernelPlan, derive, plan
+from cutegen.plan import Plan, derive, plan
 from cutegen.render import RenderedKernel, Style, render
 from cutegen.resolve import resolve
 from cutegen.rules import check
@@ -87,7 +87,7 @@ class Prober:
             return found.failure
         return None
 
-    def _plan(self, case: Case) -> KernelPlan:
+    def _plan(self, case: Case) -> Plan:
         try:
             return plan(case.config)
         except ConfigError as exc:
@@ -96,7 +96,7 @@ class Prober:
             raise _Found(case, "plan", type(exc).__name__, f"plan: {type(exc).__name__}: {exc}") from exc
 
     @staticmethod
-    def _render(case: Case, planned: KernelPlan) -> RenderedKernel:
+    def _render(case: Case, planned: Plan) -> RenderedKernel:
         try:
             return render(planned, style=case.style)
         except Exception as exc:
@@ -104,7 +104,7 @@ class Prober:
             raise _Found(case, "render", type(exc).__name__, text) from exc
 
     @staticmethod
-    def _reload(case: Case, planned: KernelPlan, rendered: RenderedKernel) -> None:
+    def _reload(case: Case, planned: Plan, rendered: RenderedKernel) -> None:
         """The config that ``explain`` prints, with every field filled in, is the same kernel."""
         again = loads(dump(planned.config))
         if found := check(again):
@@ -119,7 +119,7 @@ class Prober:
         except CompileError as exc:
             raise _Found(case, "nvcc", "", f"nvcc: {exc.first_error}") from None
 
-    def _run(self, case: Case, planned: KernelPlan, rendered: RenderedKernel) -> None:
+    def _run(self, case: Case, planned: Plan, rendered: RenderedKernel) -> None:
         try:
             kernel = compile_for_cpu(rendered, host=self.tools.host)
         except CompileError as exc:

@@ -30,6 +30,13 @@ def _default(model: Any, field: str) -> Any:
     return type(model).model_fields[name].get_default()
 
 
+def _fragments_plan(cfg: GemmConfig) -> KernelPlan:
+    found = plan(cfg)
+    if isinstance(found, KernelPlan):
+        return found
+    raise ConfigError("the advices are about mainloops that hold fragments in registers")
+
+
 class Review:
     """A config that breaks no rule, as advices look at it.
 
@@ -42,7 +49,7 @@ class Review:
 
     def __init__(self, given: GemmConfig) -> None:
         self.given = given
-        self.plan: KernelPlan = plan(given)
+        self.plan = _fragments_plan(given)
         self.cfg = self.plan.config
 
     @property

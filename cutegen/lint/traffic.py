@@ -15,7 +15,7 @@ from typing import Any, Literal
 from cutegen.dtypes import dtype
 from cutegen.layout.banks import AccessKind, cp_async_ca_wavefronts, phase_lanes, wavefronts
 from cutegen.operands import GlobalCopy, SharedRead, View
-from cutegen.plan import KernelPlan, OperandPlan
+from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 
 __all__ = ["Access", "Space", "accesses", "targets", "warps"]
@@ -84,13 +84,15 @@ class _Pitches:
         return self.values.get(name, _ROW // size)
 
 
-def accesses(plan: KernelPlan, leading: dict[str, int] | None = None) -> tuple[Access, ...]:
-    """Every access of a kernel that costs wavefronts or sectors, beta being 0.
+def accesses(plan: Plan, leading: dict[str, int] | None = None) -> tuple[Access, ...]:
+    """Every access of a kernel that costs wavefronts or sectors, beta being 0; none of bulk copies.
 
     Args:
         plan: The kernel.
         leading: Leading strides of ``a``, ``b`` and ``d`` in elements; a mebibyte where they are not said.
     """
+    if isinstance(plan, WgmmaPlan):
+        return ()
     pitches = _Pitches(values=leading or {})
     found: list[Access | None] = [_from_global(plan, operand, pitches) for operand in (plan.a, plan.b)]
     found += [_into_shared(plan, operand, pitches) for operand in (plan.a, plan.b)]

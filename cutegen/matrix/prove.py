@@ -17,7 +17,7 @@ from cutegen.emulator import compile as compile_for_cpu
 from cutegen.errors import ConfigError, CutegenError
 from cutegen.matrix.expand import Case
 from cutegen.matrix.run import CaseResult
-from cutegen.plan import KernelPlan, plan
+from cutegen.plan import Plan, plan
 from cutegen.render import Style, render
 from cutegen.toolchain.process import Workers, parallel_jobs
 from cutegen.trial import Problem, default_problems, thread_finder, trial_error, try_kernel
@@ -65,7 +65,7 @@ def prove_cases(
     """
     tools = find_host_toolchain() if host is None else host
     results: dict[int, CaseResult] = {}
-    legal: dict[int, KernelPlan] = {}
+    legal: dict[int, Plan] = {}
     for index, case in enumerate(cases):
         try:
             legal[index] = plan(case.loaded.config)
@@ -99,7 +99,7 @@ def prove_cases(
 
 def _prove(
     case: Case,
-    legal: KernelPlan,
+    legal: Plan,
     style: Style,
     seeds: Sequence[int],
     *,

@@ -17,6 +17,7 @@ from cutegen.resolve.budget import resolve_budget
 from cutegen.resolve.mma import layouts, permutations, resolve_atom, tiles
 from cutegen.resolve.operands import resolve_operands, works
 from cutegen.resolve.types import resolve_types
+from cutegen.resolve.wgmma import resolve_wgmma
 from cutegen.resources import smem_bytes
 
 __all__ = ["resolve"]
@@ -37,7 +38,10 @@ def _attempts(cfg: GemmConfig) -> Iterator[GemmConfig]:
 
 @lru_cache(maxsize=1024)
 def _resolve(cfg: GemmConfig) -> GemmConfig:
-    cfg = resolve_atom(resolve_types(cfg))
+    cfg = resolve_types(cfg)
+    if cfg.mainloop == "tma_wgmma":
+        return resolve_wgmma(cfg) if sane(cfg) else cfg
+    cfg = resolve_atom(cfg)
     if not sane(cfg):
         return cfg
     first: GemmConfig | None = None

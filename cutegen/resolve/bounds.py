@@ -33,6 +33,8 @@ def integers(cfg: GemmConfig) -> Iterator[tuple[str, int, int]]:
         yield "stages", cfg.stages, 1
     for count in cfg.tiled_mma.layout or ():
         yield "tiled_mma.layout", count, 1
+    for count in cfg.cluster or ():
+        yield "cluster", count, 1
     for entry in cfg.tiled_mma.permutation or ():
         if isinstance(entry, int):
             yield "tiled_mma.permutation", entry, 1

@@ -72,7 +72,9 @@ def resolve_budget(cfg: GemmConfig) -> GemmConfig:
     elif cfg.min_blocks is None:  # registers need not be saved for CTAs that shared memory has no room for
         resident = limit.smem_per_sm // (stages * stage_bytes(cfg) + limit.reserved_smem_per_block or 1)
         blocks = max(1, min(blocks, resident))
-    scheduler = cfg.scheduler.model_copy(update={"group": cfg.scheduler.group or _GROUP})
+    scheduler = cfg.scheduler.model_copy(
+        update={"kind": cfg.scheduler.kind or "static", "group": cfg.scheduler.group or _GROUP}
+    )
     store = cfg.epilogue.store
     if cfg.fragment_buffers is None and stages == 1:
         buffers = 1

@@ -8,6 +8,7 @@ from cutegen.arch import arch
 from cutegen.atoms import MMA_ATOMS
 from cutegen.config import GemmConfig, MainloopName, Output
 from cutegen.dtypes import DTypeName, dtype
+from cutegen.resolve.wgmma import prefers_wgmma
 
 __all__ = ["NATURAL_ACCUMULATOR", "NATURAL_OUTPUT", "resolve_types"]
 
@@ -51,18 +52,20 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
     given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     accumulator = cfg.accumulator or (given.acc if given else NATURAL_ACCUMULATOR[cfg.a.dtype])
     update["accumulator"] = accumulator
-    update["mainloop"] = cfg.mainloop or _mainloop(cfg, accumulator)
     d = _output(cfg.d, NATURAL_OUTPUT[cfg.a.dtype], "n")
     update["d"] = d
     c = _output(cfg.c, d.dtype or "f32", d.major or "n")
     same = (c.dtype, c.major) == (d.dtype, d.major)
     align = cfg.c.align or (d.align if same else dtype(c.dtype or "f32").bytes)
     update["c"] = c.model_copy(update={"align": align})
-    return cfg.model_copy(update=update)
+    filled = cfg.model_copy(update=update)
+    return filled.model_copy(update={"mainloop": cfg.mainloop or _mainloop(filled, accumulator)})
 
 
 def _mainloop(cfg: GemmConfig, accumulator: DTypeName) -> MainloopName:
-    """CUDA cores only where there is no tensor-core operation for the types."""
+    """Warpgroup MMA where it works; CUDA cores only where there is no tensor-core operation for the types."""
+    if prefers_wgmma(cfg):
+        return "tma_wgmma"
     given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if given is not None:
         return "simt" if given.is_simt else "multistage"

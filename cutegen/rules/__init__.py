@@ -18,7 +18,9 @@ from cutegen.rules import (  # noqa: F401  # each module registers its rules
     smem,
     tile,
     tiled_mma,
+    tma,
     types,
+    wgmma,
 )
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import FAMILIES, Family, Rule, rules
@@ -31,13 +33,28 @@ def all_rules() -> tuple[Rule, ...]:
     return rules()
 
 
+#: What holds for every mainloop; the rest is about fragments, which tma_wgmma does not have.
+_GENERAL_FAMILIES = ("bounds", "epilogue")
+_GENERAL_RULES = ("operand-major", "align-element")
+_HOPPER_FAMILIES = ("wgmma", "tma")
+
+
+def _applies(rule: Rule, hopper: bool) -> bool:
+    if rule.family in _GENERAL_FAMILIES or rule.id in _GENERAL_RULES:
+        return True
+    return (rule.family in _HOPPER_FAMILIES) == hopper
+
+
 def check(cfg: GemmConfig) -> list[Violation]:
     """Everything that makes a config impossible; an empty list means that it is legal.
 
     The config is resolved first. No config raises: whatever pydantic accepts is judged.
     """
     facts = Facts(cfg, resolve(cfg))
+    hopper = facts.cfg.mainloop == "tma_wgmma"
     for rule in rules():
-        facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
-    facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
+        if _applies(rule, hopper):
+            facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
+    if not hopper:
+        facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
     return facts.found

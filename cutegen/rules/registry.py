@@ -17,7 +17,18 @@ from cutegen.rules.facts import Facts, OperandFacts
 __all__ = ["FAMILIES", "Family", "Finding", "Rule", "operand_rule", "rule", "rules"]
 
 Family = Literal[
-    "bounds", "types", "tile", "tiled_mma", "smem", "g2s", "s2r", "resources", "epilogue", "partition"
+    "bounds",
+    "types",
+    "tile",
+    "tiled_mma",
+    "smem",
+    "g2s",
+    "s2r",
+    "resources",
+    "epilogue",
+    "partition",
+    "wgmma",
+    "tma",
 ]
 
 #: Families in the order in which their rules run and are listed, with what they are about.
@@ -32,6 +43,8 @@ FAMILIES: dict[Family, str] = {
     "resources": "stages, shared memory, threads and registers",
     "epilogue": "scale, convert, store, and the order of CTAs",
     "partition": "each thread's share as a CuTe layout",
+    "wgmma": "warpgroup MMA: types, tile, warpgroups, shared memory and registers of tma_wgmma",
+    "tma": "bulk copies and clusters of tma_wgmma",
 }
 
 

@@ -10,12 +10,16 @@ import cutegen
 from cutegen.seal import is_intact, seal
 
 ROOT = Path(__file__).parent.parent.parent
-EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.yaml") if "matrix" not in p.stem)
+FOLDERS = ("", "hopper")
+EXAMPLES = sorted(
+    p for folder in FOLDERS for p in (ROOT / "examples" / folder).glob("*.yaml") if "matrix" not in p.stem
+)
+STORED = sorted(p for folder in FOLDERS for p in (ROOT / "generated" / folder).glob("*.cu"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_the_stored_rendering_is_what_the_example_renders_to(example: Path, update_goldens: bool) -> None:
-    stored = ROOT / "generated" / f"{example.stem}.cu"
+    stored = (ROOT / "generated" / example.relative_to(ROOT / "examples")).with_suffix(".cu")
     text = seal(cutegen.render(cutegen.plan(cutegen.load(example))).text)
     if update_goldens:
         stored.write_text(text, encoding="utf-8")
@@ -24,11 +28,11 @@ def test_the_stored_rendering_is_what_the_example_renders_to(example: Path, upda
 
 
 def test_nothing_else_is_stored() -> None:
-    stored = {p.stem for p in (ROOT / "generated").glob("*.cu")}
-    assert stored == {p.stem for p in EXAMPLES}
+    stored = {p.relative_to(ROOT / "generated").with_suffix("") for p in STORED}
+    assert stored == {p.relative_to(ROOT / "examples").with_suffix("") for p in EXAMPLES}
 
 
-@pytest.mark.parametrize("stored", sorted((ROOT / "generated").glob("*.cu")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("stored", STORED, ids=lambda p: p.stem)
 def test_the_seal_is_intact(stored: Path) -> None:
     assert is_intact(stored.read_text(encoding="utf-8")), f"{stored.name} was edited by hand"
 

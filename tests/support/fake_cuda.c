@@ -15,7 +15,7 @@ typedef struct {
 } Params;
 
 static struct {
-  int init_error, cubin_error, ptx_error, set_error, launch_error, capturing, capture_error, load_ms, smem;
+  int init_error, cubin_error, ptx_error, set_error, launch_error, capturing, capture_error, load_ms, smem, maps;
 } told;
 static const struct {
   const char* name;
@@ -25,7 +25,7 @@ static const struct {
     {"ptx_error", &told.ptx_error},         {"set_error", &told.set_error},
     {"launch_error", &told.launch_error},   {"capturing", &told.capturing},
     {"capture_error", &told.capture_error}, {"load_ms", &told.load_ms},
-    {"smem", &told.smem},
+    {"smem", &told.smem},                   {"maps", &told.maps},
 };
 static char text[1 << 16];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -92,6 +92,36 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, size_t smem) {
   return *blocks = 3, record("occupancy %zx %d %zu\n", (size_t)function, threads, smem), 0;
 }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  return *value = 7, record("device_attribute %d %d\n", attribute, device), 0;
+}
+typedef struct {
+  unsigned grid[3], block[3], smem;
+  void* stream;
+  struct {
+    int id, padding;
+    unsigned cluster[16];
+  }* attributes;
+  unsigned count;
+} LaunchConfig;
+int cuOccupancyMaxActiveClusters(int* clusters, void* function, const LaunchConfig* c) {
+  *clusters = 2;
+  return record("clusters %zx grid %u block %u smem %u count %u id %d cluster %u %u %u\n", (size_t)function, c->grid[0],
+                c->block[0], c->smem, c->count, c->attributes->id, c->attributes->cluster[0],
+                c->attributes->cluster[1], c->attributes->cluster[2]),
+         0;
+}
+int cuTensorMapEncodeTiled(unsigned char* map, int type, unsigned rank, void* address, const unsigned long long* extents,
+                           const unsigned long long* strides, const unsigned* box, const unsigned* element_strides,
+                           int interleave, int swizzle, int promotion, int fill) {
+  static int made;
+  memset(map, ++made, 128);
+  record("encode %d type %d rank %u at %zx extents %llu %llu stride %llu box %u %u by %u %u interleave %d swizzle %d "
+         "promotion %d fill %d\n",
+         made, type, rank, (size_t)address, extents[0], extents[1], strides[0], box[0], box[1], element_strides[0],
+         element_strides[1], interleave, swizzle, promotion, fill);
+  return (size_t)address % 16 || strides[0] % 16 ? 1 : 0;
+}
 int cuStreamIsCapturing(void* stream, int* status) {
   return *status = told.capturing, record("capturing %zx\n", (size_t)stream), told.capture_error;
 }
@@ -102,6 +132,12 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
          "alpha %g beta %g%s\n",
          (size_t)function, gx, gy, gz, bx, by, bz, smem, (size_t)stream, (size_t)current(), p->m, p->n, p->k,
          (size_t)p->a, p->ldd, p->alpha, p->beta, extra ? " extra" : "");
+  if (told.maps) {
+    const unsigned char* maps = params[1];
+    record("maps");
+    for (int i = 0; i < told.maps; ++i) record(" %d", maps[128 * i]);
+    record(" aligned %d\n", (size_t)maps % 64 == 0);
+  }
   if (fake_compute) fake_compute(p);
   return told.launch_error;
 }

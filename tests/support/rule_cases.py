@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
-from cutegen.config import GemmConfig
+from tests.support.case import Case
 from tests.support.cases import AUTO, M_MAJOR, base, config
+from tests.support.rule_cases_wgmma import WGMMA_CASES
 
 __all__ = ["CASES", "Case"]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A config that breaks one rule, and one next to it that is legal."""
-
-    rule: str
-    broken: GemmConfig
-    legal: GemmConfig
-    field: str
-    words: tuple[str, ...] = field(default=())
-
-    def __str__(self) -> str:
-        return self.rule
 
 
 S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
@@ -446,4 +432,6 @@ CASES = [
         ),
         "tiled_mma.permutation",
     ),
+    # wgmma
+    *WGMMA_CASES,
 ]

@@ -19,7 +19,10 @@ from tests.support import fake_torch
 from tests.support.fake_kernel import make_kernel
 
 EXAMPLES = sorted(
-    p for p in (Path(__file__).parents[2] / "examples").glob("*.yaml") if "matrix" not in p.name
+    p
+    for folder in ("examples", "examples/hopper")
+    for p in (Path(__file__).parents[2] / folder).glob("*.yaml")
+    if "matrix" not in p.name
 )
 
 CONFIG = {"arch": "sm_80", "a": {"dtype": "f16"}, "b": {"dtype": "f16"}, "tile": [128, 128, 32]}
@@ -177,4 +180,5 @@ def test_variants_of_every_example_are_legal_at_every_alignment(path, monkeypatc
     assert len(narrow) >= 4
     for variant in narrow:
         assert cutegen.check(variant) == []
-        assert (variant.tile, variant.tiled_mma) == (config.tile, config.tiled_mma)
+        if variant.mainloop == config.mainloop:  # tma_wgmma gives way where bulk copies cannot be
+            assert (variant.tile, variant.tiled_mma) == (config.tile, config.tiled_mma)

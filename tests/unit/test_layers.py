@@ -17,10 +17,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     for layer in (
         "errors version",
         "settings install dtypes arch yamlwrite yamlread",
-        "layout atoms numerics",
+        "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors loader",
-        "resolve rules resources operands plan naming lint",
-        "render idiomatic seal reference",
+        "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma",
+        "render wgmma_context idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check",
         "bench tune matrix report trial fuzz",

@@ -360,5 +360,5 @@ def test_dump_is_short_and_ordered() -> None:
         "stages: 3\n"
         "tiled_mma:\n"
         "  layout: [2, 2, 1]\n"
-        "scheduler: {kind: static, raster: m}\n"
+        "scheduler: {raster: m}\n"
     )

@@ -268,7 +268,7 @@ class TestD01StageCeiling:
     @pytest.mark.parametrize("index", range(3))
     def test_most_stages(self, row: tuple[str, int, int, int], index: int) -> None:
         arch, most, tile = row[0], row[1 + index], TILES[index]
-        legal = config(arch=arch, tile=tile, stages=most)
+        legal = config(arch=arch, mainloop="multistage", tile=tile, stages=most)
         assert check(legal) == []
         each = stage_bytes(resolve(legal))
         assert each == (tile[0] + tile[1]) * tile[2] * 2

@@ -8,7 +8,9 @@
 //   buffer NAME OFFSET BYTES SHIFT ELEMENT WRITABLE ROW_BYTES PITCH
 //   parameters HEX       bytes of the parameter block
 //   pointer AT BUFFER DELTA   a buffer's address goes to parameter byte AT
+//   map AT TYPE BUFFER DELTA EXTENTS STRIDE BOX SWIZZLE   a tensor map of two modes goes to parameter byte AT
 //   grid, block, cluster X Y Z; shared BYTES; arch N; limit BYTES; seed N; processes N
+#include <cuda.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -68,6 +70,25 @@ void read_hex(std::string const& text, std::vector<uint8_t>& bytes) {
   }
 }
 
+// A tensor map of two modes for a buffer, at a byte of the parameters.
+void encode_map(std::istringstream& in, std::vector<uint8_t>& parameters) {
+  size_t at = 0, index = 0;
+  int64_t delta = 0;
+  unsigned type = 0, swizzle = 0;
+  cuuint64_t dims[2], stride[1];
+  cuuint32_t box[2];
+  cuuint32_t const ones[2] = {1, 1};
+  in >> at >> type >> index >> delta >> dims[0] >> dims[1] >> stride[0] >> box[0] >> box[1] >> swizzle;
+  CUtensorMap map;
+  CUresult const code = cuTensorMapEncodeTiled(&map, CUtensorMapDataType(type), 2, buffers.at(index).begin + delta, dims,
+                                               stride, box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                               CUtensorMapSwizzle(swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (code != CUDA_SUCCESS) { give_up("a tensor map that the driver would refuse"); }
+  if (at + sizeof map > parameters.size()) { give_up("a tensor map lies outside the parameters"); }
+  std::memcpy(&parameters[at], &map, sizeof map);
+}
+
 void read_line(std::string const& key, std::istringstream& in, Job& job) {
   auto triple = [&](dim3& d) { in >> d.x >> d.y >> d.z; };
   auto rest = [&] {
@@ -101,6 +122,8 @@ void read_line(std::string const& key, std::istringstream& in, Job& job) {
     char* p = buffers.at(index).begin + delta;
     if (at + 8 > job.parameters.size()) { give_up("a pointer lies outside the parameters"); }
     std::memcpy(&job.parameters[at], &p, 8);
+  } else if (key == "map") {
+    encode_map(in, job.parameters);
   } else if (key == "grid") {
     triple(job.launch.grid);
   } else if (key == "block") {
@@ -127,9 +150,27 @@ struct Block {
   uint64_t words[12];
 };
 
+// The tensor maps that follow it.
+template <int N>
+struct Maps {
+  alignas(alignof(CUtensorMap)) uint8_t bytes[N][128];
+};
+
+template <int N>
+void call_with_maps(void* function, Block const& block, uint8_t const* bytes) {
+  Maps<N> maps;
+  std::memcpy(&maps, bytes, sizeof maps);
+  reinterpret_cast<void (*)(Block, Maps<N>)>(function)(block, maps);
+}
+
+constexpr size_t kMapsOffset = 128;  // of the maps in the parameters
+using Caller = void (*)(void*, Block const&, uint8_t const*);
+constexpr Caller kCallers[] = {call_with_maps<2>, call_with_maps<3>, call_with_maps<4>, call_with_maps<5>, call_with_maps<6>};
+
 struct Entry {
   void* function;
   Block block;
+  std::vector<uint8_t> maps;
   std::vector<void*> arguments;
 };
 
@@ -160,7 +201,7 @@ int run(Job& job) {
     std::fflush(nullptr);
     return control->failed ? 65 : status ? 66 : 0;
   }
-  Entry entry{symbol, {}, {}};
+  Entry entry{symbol, {}, {}, {}};
   job.launch.context = &entry;
   if (job.entry == "cge_entry") {  // a wrapper that takes the addresses of 16-byte slots with the arguments
     for (size_t at = 0; at + 16 <= job.parameters.size(); at += 16) { entry.arguments.push_back(&job.parameters[at]); }
@@ -169,11 +210,20 @@ int run(Job& job) {
       reinterpret_cast<void (*)(void**)>(e->function)(e->arguments.data());
     };
   } else {
-    if (job.parameters.size() != sizeof(Block)) { give_up("the parameter block must have 96 bytes"); }
+    size_t const size = job.parameters.size();
+    size_t const maps = size > kMapsOffset ? (size - kMapsOffset) / sizeof(CUtensorMap) : 0;
+    if (size != sizeof(Block) && (maps < 2 || maps > 6 || size != kMapsOffset + maps * sizeof(CUtensorMap))) {
+      give_up("the parameter block must have 96 bytes, or 128 and 2 to 6 tensor maps");
+    }
     std::memcpy(&entry.block, job.parameters.data(), sizeof(Block));
+    if (maps) { entry.maps.assign(job.parameters.begin() + kMapsOffset, job.parameters.end()); }
     job.launch.body = [](void* p) {
       auto* e = static_cast<Entry*>(p);
-      reinterpret_cast<void (*)(Block)>(e->function)(e->block);
+      if (size_t const maps = e->maps.size() / sizeof(CUtensorMap)) {
+        kCallers[maps - 2](e->function, e->block, e->maps.data());
+      } else {
+        reinterpret_cast<void (*)(Block)>(e->function)(e->block);
+      }
     };
   }
   return run_launch(job.launch) ? 65 : 0;

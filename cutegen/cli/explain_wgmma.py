@@ -1,0 +1,90 @@
+"""What ``cutegen explain`` says of a ``tma_wgmma`` kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutegen.cli.console import bytes_text
+
+if TYPE_CHECKING:
+    from cutegen.plan import WgmmaPlan
+
+__all__ = ["wgmma_facts", "wgmma_rows"]
+
+
+def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
+    """What follows from a config, JSON-ready."""
+    from cutegen.arch import arch
+
+    limits, shared = arch(plan.arch), plan.shared
+    accumulators = plan.atom.registers * plan.groups.atoms_m
+    return {
+        "threads": plan.threads,
+        "warps": plan.threads // 32,
+        "consumer_warpgroups": plan.groups.count,
+        "pingpong": plan.groups.pingpong,
+        "cluster": list(plan.cluster),
+        "k_blocks": plan.tile[2] // plan.atom.shape[2],
+        "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
+        "smem_bytes": plan.smem_bytes,
+        "smem_limit": limits.smem_per_block,
+        "staging_buffers_per_warp": shared.slots,
+        "accumulator_registers": accumulators,
+        "register_budget": plan.registers[1],
+        "producer_registers": plan.registers[0],
+        "min_blocks_per_sm": 1,
+        "max_blocks_per_sm": max(1, limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)),
+        "copies": {
+            operand.which: {
+                "from_global": {
+                    "op": "SM90_TMA_LOAD_2D" if operand.sharers == 1 else "SM90_TMA_LOAD_MULTICAST_2D",
+                    "per_stage": operand.panels * operand.boxes,
+                    "box": [operand.map.box_inner, operand.map.box_outer],
+                    "swizzle_bytes": operand.row_bytes,
+                    "to": "shared memory",
+                }
+            }
+            for operand in (plan.a, plan.b)
+        },
+        "d_chunk_bytes": list(shared.chunks),
+    }
+
+
+def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
+    """The same as a table."""
+    found = wgmma_facts(plan)
+    stages, limit, groups = plan.config.stages or 1, found["smem_limit"], plan.groups
+    who = f"share a tile, {groups.m} x {groups.n}"
+    if groups.pingpong:
+        who = "take turns, each with a tile of its own"
+    memory = f"{bytes_text(plan.smem_bytes)}: {stages} x {found['stage_bytes']} B"
+    if plan.shared.slots:
+        memory += f" + {groups.count * 4} x {found['staging_buffers_per_warp']} x 2048 B"
+    rows = [
+        ["kernel", plan.name],
+        ["threads", f"{plan.threads}: {groups.count} consumer warpgroups that {who}, and one that loads"],
+        ["k-blocks", f"{found['k_blocks']} of each k-tile"],
+        [
+            "shared memory",
+            f"{memory}; {100 * plan.smem_bytes // limit} % of what a CTA may have on {plan.arch}",
+        ],
+        [
+            "registers",
+            f"{found['accumulator_registers']} accumulators of a consumer's {found['register_budget']}; "
+            f"{found['producer_registers']} for the producer",
+        ],
+        ["cluster", f"{plan.cluster[0]} x {plan.cluster[1]} CTAs, {plan.config.scheduler.kind} scheduler"],
+    ]
+    for which, copies in found["copies"].items():
+        load = copies["from_global"]
+        inner, outer = load["box"]
+        rows.append(
+            [
+                f"load {which.upper()}",
+                f"{load['per_stage']} x {inner} x {outer} elements a stage ({load['op']}), swizzle of "
+                f"{load['swizzle_bytes']} B",
+            ]
+        )
+    chunks = ", ".join(map(str, plan.shared.chunks))
+    rows.append(["store D", f"bulk stores of 16 rows by {chunks} B" if chunks else "from registers"])
+    return rows

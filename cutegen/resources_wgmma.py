@@ -1,0 +1,125 @@
+"""Shared memory and registers of a ``tma_wgmma`` config."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutegen.arch import arch
+from cutegen.config import GemmConfig
+from cutegen.dtypes import dtype
+from cutegen.operands.wgmma import staging_widths, warpgroups
+
+__all__ = [
+    "EPILOGUE_REGISTERS",
+    "SLOT_BYTES",
+    "SharedMemory",
+    "most_stages",
+    "register_split",
+    "shared_memory",
+    "stage_bytes_of",
+]
+
+#: A staging buffer of one warp: 16 rows of 128 bytes.
+SLOT_BYTES = 16 * 128
+
+#: Addresses, scale and a few values beside the accumulators.
+EPILOGUE_REGISTERS = 24
+
+_ALIGN = 1024  # of operands and staging: the period of the widest swizzle
+_BARRIERS = 16  # bytes of a stage's two mbarriers
+_WARPS = 4
+_MOST_STAGES = 16
+_ENOUGH_STAGES = 3  # beyond which a staging buffer is worth more than a stage
+_COLUMN = 512  # registers of a register file for each of 128 threads, all warpgroups together
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedMemory:
+    """Where everything lies, in bytes from the start.
+
+    Attributes:
+        a: The ring of A.
+        b: The ring of B.
+        staging: The epilogue's buffers.
+        barriers: The mbarriers.
+        bytes: All of it.
+        slots: Staging buffers of one warp; 0 without bulk stores.
+        chunks: Bytes of each chunk of a warp's row of D.
+    """
+
+    a: int
+    b: int
+    staging: int
+    barriers: int
+    bytes: int
+    slots: int
+    chunks: tuple[int, ...]
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def _operand_bytes(cfg: GemmConfig) -> tuple[int, int]:
+    m, n, k = cfg.tile or (0, 0, 0)
+    return m * k * dtype(cfg.a.dtype).bytes, n * k * dtype(cfg.b.dtype).bytes
+
+
+def stage_bytes_of(cfg: GemmConfig) -> int:
+    """Bytes of one stage of A and B together."""
+    return sum(_operand_bytes(cfg))
+
+
+def _chunks(cfg: GemmConfig) -> tuple[int, ...]:
+    if cfg.epilogue.store != "tma":
+        return ()
+    return staging_widths(warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes)
+
+
+def shared_memory(cfg: GemmConfig) -> SharedMemory:
+    """The layout of shared memory, with as many staging buffers as there is room for."""
+    a_bytes, b_bytes = _operand_bytes(cfg)
+    stages = cfg.stages or 1
+    groups = warpgroups(cfg)
+    chunks = _chunks(cfg)
+    b = _round_up(stages * a_bytes, _ALIGN)
+    staging = _round_up(b + stages * b_bytes, _ALIGN)
+    slots = 0
+    if chunks:
+        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS
+        most = len(chunks) * max(1, groups.atoms_m)
+        slots = max(1, min(most, room // (groups.count * _WARPS * SLOT_BYTES)))
+    barriers = staging + slots * groups.count * _WARPS * SLOT_BYTES
+    return SharedMemory(
+        a=0,
+        b=b,
+        staging=staging,
+        barriers=barriers,
+        bytes=barriers + stages * _BARRIERS,
+        slots=slots,
+        chunks=chunks,
+    )
+
+
+def most_stages(cfg: GemmConfig) -> int:
+    """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
+    per_stage = stage_bytes_of(cfg) + _BARRIERS
+    limit = arch(cfg.arch).smem_per_block - _ALIGN
+    buffers = warpgroups(cfg).count * _WARPS * SLOT_BYTES if cfg.epilogue.store == "tma" else 0
+    for slots in (2, 1):
+        stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))
+        if stages >= _ENOUGH_STAGES:
+            break
+    return max(1, stages)
+
+
+def register_split(consumers: int, accumulators: int) -> tuple[int, int]:
+    """Registers of a producer's and of a consumer's thread, multiples of 8 that the register file holds.
+
+    Source: PTX ISA, setmaxnreg: 24 to 256 in steps of 8.
+    """
+    if consumers >= 3:
+        producer = 32
+        return producer, min(240, (_COLUMN - producer) // consumers // 8 * 8)
+    producer = 24 if accumulators >= 192 else 40
+    return producer, min(240, (_COLUMN - producer) // consumers // 8 * 8)

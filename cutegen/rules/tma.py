@@ -1,0 +1,161 @@
+"""Bulk copies and clusters of ``tma_wgmma``, and its fields on other mainloops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cutegen.dtypes import dtype
+from cutegen.operands.wgmma import box_extents, warpgroups
+from cutegen.rules.facts import Facts, OperandFacts
+from cutegen.rules.registry import Finding, operand_rule, rule
+from cutegen.rules.text import yaml_list
+
+_MAP = "CUDA Driver API, cuTensorMapEncodeTiled"
+_PORTABLE_CLUSTER = 8
+
+
+@rule(
+    "tma-align",
+    "tma",
+    reason="A bulk copy needs a base address and row strides that are multiples of 16 bytes.",
+    source=f"{_MAP}: globalAddress and globalStrides must be multiples of 16",
+)
+def tma_align(facts: Facts) -> Iterator[Finding]:
+    """Operands are aligned as bulk copies need it."""
+    for name, operand in (("a", facts.cfg.a), ("b", facts.cfg.b)):
+        align = operand.align
+        if align is not None and align < 16:
+            yield Finding(
+                field=f"{name}.align",
+                got=f"{align} bytes",
+                need="a bulk copy needs a base and rows at multiples of 16 bytes",
+                fix=f"use {name}.align: 16, or mainloop: multistage, which copies {align} bytes at a time",
+            )
+
+
+@rule(
+    "tma-store",
+    "tma",
+    reason="A bulk store writes rows of an N-major D from shared memory, in boxes that are multiples of 16 "
+    "bytes wide, to aligned rows.",
+    source=f"{_MAP}: boxDim and globalStrides; templates/parts/wgmma_store_tma.cu",
+)
+def tma_store(facts: Facts) -> Iterator[Finding]:
+    """What is stored in bulk has rows that a bulk store can write."""
+    cfg = facts.cfg
+    if cfg.epilogue.store == "smem":
+        yield Finding(
+            field="epilogue.store",
+            got="smem",
+            need="tma_wgmma stores by bulk copies (tma) or from registers (direct)",
+            fix="use epilogue.store: tma or epilogue.store: direct",
+        )
+    if cfg.epilogue.store != "tma" or facts.tile is None or facts.blamed("tile"):
+        return
+    size = dtype(cfg.d.dtype or "f32").bytes
+    row = warpgroups(cfg).columns * size
+    problem = None
+    if cfg.d.major != "n":
+        problem = f"d.major: {cfg.d.major}", "D must be N-major"
+    elif (cfg.d.align or 16) < 16:
+        problem = f"d.align: {cfg.d.align}", "rows of D must start at multiples of 16 bytes"
+    elif row % 16:
+        problem = f"rows of {row} bytes", "a warpgroup's columns must be a multiple of 16 bytes"
+    elif size > 4:
+        problem = f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"
+    if problem:
+        yield Finding(
+            field="epilogue.store", got=problem[0], need=problem[1], fix="use epilogue.store: direct"
+        )
+
+
+@rule(
+    "cluster-size",
+    "tma",
+    reason="A cluster of up to 8 CTAs can be scheduled on every Hopper GPU; larger ones are not portable.",
+    source="CUDA C++ Programming Guide, Thread Block Clusters: portable cluster size",
+)
+def cluster_size(facts: Facts) -> Iterator[Finding]:
+    """Clusters have at most 8 CTAs, in M and N."""
+    cluster = facts.cfg.cluster
+    if cluster is None:
+        return
+    m, n, k = cluster
+    if min(cluster) >= 1 and k == 1 and m * n <= _PORTABLE_CLUSTER:
+        return
+    yield Finding(
+        field="cluster",
+        got=yaml_list(cluster),
+        need=f"1 to {_PORTABLE_CLUSTER} CTAs along M and N together, 1 along K",
+        fix="use cluster: [2, 1, 1]",
+    )
+
+
+@operand_rule(
+    "cluster-slices",
+    "tma",
+    reason="CTAs that share an operand load a slice each; a slice consists of whole groups of 8 rows, after "
+    "which a swizzle repeats.",
+    source="templates/parts/wgmma_producer.cu; PTX ISA, Tensor swizzling modes",
+)
+def cluster_slices(operand: OperandFacts) -> Iterator[Finding]:
+    """Each CTA of a cluster loads whole swizzle groups."""
+    facts = operand.facts
+    cluster = facts.cfg.cluster
+    if facts.tile is None or cluster is None or facts.blamed("cluster") or facts.blamed("tile"):
+        return
+    sharers = cluster[1 - operand.mode]
+    outer = facts.tile[2] if operand.major == "mn" else facts.tile[operand.mode]
+    if outer % (8 * sharers):
+        rows = f"BLK_{'K' if operand.major == 'mn' else operand.mn}"
+        yield Finding(
+            field="cluster",
+            got=f"{yaml_list(cluster)} with {rows} {outer}",
+            need=f"{rows} must be a multiple of {8 * sharers}, as {sharers} CTAs share {operand.name}",
+            fix="use cluster: [1, 1, 1]",
+        )
+
+
+@operand_rule(
+    "tma-box",
+    "tma",
+    reason="A bulk copy moves a box of at most 256 elements along each mode; a tile is a row of such boxes.",
+    source=f"{_MAP}: boxDim must be at most 256",
+)
+def tma_box(operand: OperandFacts) -> Iterator[Finding]:
+    """The tile can be cut into boxes."""
+    facts = operand.facts
+    if facts.tile is None or facts.blamed("tile") or facts.blamed("cluster") or facts.blamed("tiled_mma"):
+        return
+    if box_extents(facts.cfg, operand.which) is None:
+        yield Finding(
+            field="tile",
+            got=yaml_list(facts.tile),
+            need=f"{operand.name}'s tile must divide into boxes of at most 256 and multiples of 8",
+            fix="use tile: [128, 256, 64]",
+        )
+
+
+@rule(
+    "tma-wgmma-only",
+    "types",
+    reason="Clusters, warpgroup schedules, persistent CTAs and bulk stores belong to the Hopper mainloop.",
+    source="templates/tma_wgmma.cu",
+)
+def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
+    """Other mainloops leave the fields of tma_wgmma out."""
+    given, cfg = facts.given, facts.cfg
+    stated = {
+        "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
+        "schedule": given.schedule,
+        "scheduler.kind": "persistent" if given.scheduler.kind == "persistent" else None,
+        "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
+    }
+    for field, value in stated.items():
+        if value is not None:
+            yield Finding(
+                field=field,
+                got=str(value),
+                need=f"mainloop {cfg.mainloop} has none",
+                fix=f"leave {field} out, or use mainloop: tma_wgmma with arch: sm_90a",
+            )

@@ -1,0 +1,299 @@
+"""Warpgroup MMA of ``tma_wgmma``: types, tile, warpgroups, and what shares an SM among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cutegen.dtypes import dtype
+from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
+from cutegen.resources_wgmma import EPILOGUE_REGISTERS, most_stages, register_split, shared_memory
+from cutegen.rules.facts import Facts, OperandFacts
+from cutegen.rules.registry import Finding, operand_rule, rule
+from cutegen.rules.text import either, yaml_list
+from cutegen.wgmma_atoms import WGMMA_ATOMS, WGMMA_M, wgmma_columns
+
+_PTX = "PTX ISA, wgmma.mma_async: matrix shapes, data types and shared memory layout"
+_MOST_CONSUMERS = 3
+
+
+@rule(
+    "wgmma-arch",
+    "wgmma",
+    reason="wgmma and setmaxnreg are features of sm_90a alone. For sm_90 nvcc compiles a kernel without "
+    "one wgmma in it, which traps; later GPUs have other instructions.",
+    source="PTX ISA, wgmma.mma_async: target ISA notes; NVIDIA/cutlass issue 1874",
+)
+def wgmma_arch(facts: Facts) -> Iterator[Finding]:
+    """Warpgroup MMA needs sm_90a."""
+    if facts.cfg.arch != "sm_90a":
+        yield Finding(
+            field="arch",
+            got=facts.cfg.arch,
+            need="mainloop tma_wgmma runs on sm_90a only",
+            fix="use arch: sm_90a or mainloop: multistage",
+        )
+
+
+@rule(
+    "wgmma-types",
+    "wgmma",
+    reason="A warpgroup MMA exists for certain pairs of operand types and accumulators.",
+    source=_PTX,
+)
+def wgmma_types(facts: Facts) -> Iterator[Finding]:
+    """Some operation has these types."""
+    cfg = facts.cfg
+    have: dict[tuple[str, str], list[str]] = {(a.a, a.b): [] for a in WGMMA_ATOMS.values()}
+    for atom in WGMMA_ATOMS.values():
+        if atom.acc not in have[atom.a, atom.b]:
+            have[atom.a, atom.b].append(atom.acc)
+    accumulators = have.get((cfg.a.dtype, cfg.b.dtype))
+    if accumulators is not None and cfg.accumulator in accumulators:
+        return
+    if accumulators:
+        fixes = [f"accumulator: {acc}" for acc in accumulators]
+    else:
+        fixes = [f"b.dtype: {b}" for a, b in have if a == cfg.a.dtype] or ["mainloop: multistage"]
+    yield Finding(
+        field="accumulator" if accumulators else "b.dtype",
+        got=f"{cfg.a.dtype} x {cfg.b.dtype} -> {cfg.accumulator}",
+        need="a warpgroup MMA must exist for operand types and accumulator",
+        fix=f"use {either(fixes)}",
+    )
+
+
+@operand_rule(
+    "wgmma-major",
+    "wgmma",
+    reason="The descriptor of an operand in shared memory can say MN-major for types of 16 bits only.",
+    source="PTX ISA, wgmma.mma_async: imm-trans-a and imm-trans-b exist for .f16 and .bf16 only",
+)
+def wgmma_major(operand: OperandFacts) -> Iterator[Finding]:
+    """Operands of 8 and 32 bits are K-major."""
+    if operand.major == "mn" and operand.dtype.bits != 16:
+        yield Finding(
+            field=f"{operand.which}.major",
+            got=f"{operand.config.major} with {operand.config.dtype}",
+            need=f"wgmma reads {operand.name} of {operand.dtype.bits} bits K-major only",
+            fix=f"use {operand.which}.major: k",
+        )
+
+
+@rule(
+    "wgmma-layout",
+    "wgmma",
+    reason="Cooperative warpgroups lie side by side along M and N of a tile, up to three beside the one "
+    "that loads; with pingpong two take turns and each has the tile for itself.",
+    source="the mainloop's definition, templates/parts/wgmma_consumer.cu; 65536 registers of an SM",
+)
+def wgmma_layout(facts: Facts) -> Iterator[Finding]:
+    """The warpgroups can share a tile in this way."""
+    layout, schedule = facts.cfg.tiled_mma.layout, facts.cfg.schedule
+    if layout is None or min(layout) < 1:
+        return
+    m, n, k = layout
+    if schedule == "pingpong" and layout != (1, 1, 1):
+        yield Finding(
+            field="tiled_mma.layout",
+            got=yaml_list(layout),
+            need="a pingpong warpgroup has the tile for itself",
+            fix="use tiled_mma.layout: [1, 1, 1] or schedule: cooperative",
+        )
+    elif k != 1 or m * n > _MOST_CONSUMERS:
+        yield Finding(
+            field="tiled_mma.layout",
+            got=yaml_list(layout),
+            need=f"at most {_MOST_CONSUMERS} warpgroups along M and N, one along K",
+            fix="use tiled_mma.layout: [2, 1, 1]",
+        )
+
+
+@rule(
+    "wgmma-tile",
+    "wgmma",
+    reason="One operation covers 64 rows by N columns by 32 bytes along K, and N comes in certain steps.",
+    source=_PTX,
+)
+def wgmma_tile(facts: Facts) -> Iterator[Finding]:
+    """The tile consists of whole operations."""
+    cfg, tile, layout = facts.cfg, facts.tile, facts.cfg.tiled_mma.layout
+    if tile is None or layout is None or min(layout) < 1:
+        return
+    rows = WGMMA_M * layout[0]
+    if tile[0] % rows:
+        fits = max(rows, tile[0] // rows * rows)
+        yield Finding(
+            field="tile",
+            got=f"BLK_M {tile[0]}",
+            need=f"BLK_M must be a multiple of {rows}: 64 for each of {layout[0]} warpgroups along M",
+            fix=f"use tile: {yaml_list((fits, *tile[1:]))}",
+        )
+    columns = [n * layout[1] for n in wgmma_columns(cfg.a.dtype)]
+    if tile[1] not in columns:
+        close = min(columns, key=lambda n: (abs(n - tile[1]), -n))
+        step = "8, 16, 24 or a multiple of 16" if dtype(cfg.a.dtype).kind == "int" else "a multiple of 8"
+        yield Finding(
+            field="tile",
+            got=f"BLK_N {tile[1]}",
+            need=f"BLK_N of each of {layout[1]} warpgroups along N must be {step}, at most 256",
+            fix=f"use tile: {yaml_list((tile[0], close, tile[2]))}",
+        )
+    k = 32 // dtype(cfg.a.dtype).bytes
+    if tile[2] % k:
+        yield Finding(
+            field="tile",
+            got=f"BLK_K {tile[2]}",
+            need=f"BLK_K must be a multiple of {k}, the K of an operation on {cfg.a.dtype}",
+            fix=f"use tile: {yaml_list((*tile[:2], max(k, tile[2] // k * k)))}",
+        )
+
+
+@rule(
+    "wgmma-atom",
+    "wgmma",
+    reason="The operation's types and columns are those of the kernel.",
+    source="CUTLASS include/cute/arch/mma_sm90_gmma.hpp, mma_sm90_gmma_ext.hpp",
+)
+def wgmma_atom_fits(facts: Facts) -> Iterator[Finding]:
+    """A given operation has the types, and the columns of a warpgroup."""
+    cfg = facts.cfg
+    given = facts.given.tiled_mma.atom
+    if given is None or facts.tile is None:
+        return
+    columns = warpgroups(cfg).columns
+    wanted = (cfg.a.dtype, cfg.b.dtype, cfg.accumulator, columns)
+    atom = WGMMA_ATOMS.get(given)
+    if atom is not None and (atom.a, atom.b, atom.acc, atom.shape[1]) == wanted:
+        return
+    fits = [n for n, a in WGMMA_ATOMS.items() if (a.a, a.b, a.acc, a.shape[1]) == wanted]
+    fixes = [f"tiled_mma.atom: {name}" for name in fits] or ["leave tiled_mma.atom out"]
+    yield Finding(
+        field="tiled_mma.atom",
+        got=given,
+        need=f"an operation {cfg.a.dtype} x {cfg.b.dtype} -> {cfg.accumulator} on {columns} columns",
+        fix=fixes[0] if not fits else f"use {fixes[0]}",
+    )
+
+
+@operand_rule(
+    "wgmma-panel",
+    "wgmma",
+    reason="An MN-major operand lies in panels of 16, 32 or 64 elements along its contiguous mode, and a "
+    "warpgroup starts at a whole one.",
+    source=f"{_PTX}: MN-major canonical layouts",
+)
+def wgmma_panel(operand: OperandFacts) -> Iterator[Finding]:
+    """The tile of an MN-major operand is cut into whole swizzle rows."""
+    facts = operand.facts
+    if facts.tile is None or operand.major != "mn" or facts.blamed("tile") or facts.blamed("tiled_mma"):
+        return
+    if operand.dtype.bits == 16 and panel_bytes_wide(facts.cfg, operand.which) is None:
+        m, n, k = facts.tile
+        columns = (facts.cfg.tiled_mma.layout or (1, 1, 1))[1]
+        unit = 16 * columns
+        yield Finding(
+            field="tile",
+            got=f"BLK_N {n} with {operand.which}.major: {operand.config.major}",
+            need=f"BLK_N must be a multiple of {unit}: 32 bytes for each of {columns} warpgroups along N",
+            fix=f"use tile: {yaml_list((m, max(unit, n // unit * unit), k))}, or {operand.which}.major: k",
+        )
+
+
+@rule(
+    "wgmma-stages",
+    "wgmma",
+    reason="While one stage is multiplied the next one is loaded; with a single slot the consumer would wait "
+    "for a load that waits for the consumer.",
+    source="templates/parts/wgmma_mainloop.cu: a slot is given back one k-tile later",
+)
+def wgmma_stages(facts: Facts) -> Iterator[Finding]:
+    """The ring has at least two slots."""
+    if facts.cfg.stages == 1:
+        yield Finding(field="stages", got="1", need="at least 2 stages", fix="use stages: 2")
+
+
+@rule(
+    "wgmma-smem",
+    "wgmma",
+    reason="The ring of A and B and the epilogue's buffers must fit into the shared memory that one CTA may "
+    "have; a launch that asks for more fails.",
+    source="CUDA C++ Programming Guide, table Technical Specifications per Compute Capability",
+)
+def wgmma_smem(facts: Facts) -> Iterator[Finding]:
+    """Everything fits into shared memory."""
+    cfg, limit = facts.cfg, facts.arch.smem_per_block
+    if facts.tile is None or cfg.stages is None or facts.blamed("tile", "stages", "tiled_mma"):
+        return
+    need = shared_memory(cfg).bytes
+    if need <= limit:
+        return
+    most = most_stages(cfg)
+    fits = most >= 2 and shared_memory(cfg.model_copy(update={"stages": most})).bytes <= limit
+    yield Finding(
+        field="stages" if fits else "tile",
+        got=f"{cfg.stages} stages, {need} B",
+        need=f"{cfg.arch} allows {limit} bytes of shared memory per CTA",
+        fix=f"use stages: {most}, the most that fit" if fits else "use a smaller tile, or tile: auto",
+    )
+
+
+@rule(
+    "wgmma-registers",
+    "wgmma",
+    reason="The accumulators of a warpgroup MMA stay in registers; setmaxnreg shares the 65536 registers of "
+    "an SM among the warpgroups.",
+    source="PTX ISA, setmaxnreg; PTX ISA, wgmma.mma_async: the accumulator is in registers",
+)
+def wgmma_registers(facts: Facts) -> Iterator[Finding]:
+    """A consumer's accumulators fit into its registers."""
+    cfg = facts.cfg
+    atom = WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    if atom is None or facts.tile is None or facts.blamed("tile", "tiled_mma"):
+        return
+    groups = warpgroups(cfg)
+    accumulators = atom.registers * groups.atoms_m
+    budget = register_split(groups.count, accumulators)[1]
+    if accumulators + EPILOGUE_REGISTERS <= budget:
+        return
+    m, n, k = facts.tile
+    smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
+    yield Finding(
+        field="tile",
+        got=f"{accumulators} registers of accumulators per thread",
+        need=f"at most {budget - EPILOGUE_REGISTERS} of a consumer's {budget} registers",
+        fix=f"use tile: {yaml_list(smaller)} or more warpgroups",
+    )
+
+
+@rule(
+    "wgmma-unused-fields",
+    "wgmma",
+    reason="Layouts in shared memory and copies follow from tile and swizzle here; there is nothing that "
+    "these fields could change.",
+    source="the mainloop's definition, templates/tma_wgmma.cu",
+)
+def wgmma_unused_fields(facts: Facts) -> Iterator[Finding]:
+    """Fields of other mainloops are left out."""
+    given = facts.given
+    stated = {
+        "smem.a": given.smem.a,
+        "smem.b": given.smem.b,
+        **{
+            f"g2s.{w}.{f}": getattr(getattr(given.g2s, w), f)
+            for w in ("a", "b")
+            for f in ("atom", "bits", "threads", "values")
+        },
+        "s2r.a": given.s2r.a,
+        "s2r.b": given.s2r.b,
+        "tiled_mma.permutation": given.tiled_mma.permutation,
+        "fragment_buffers": given.fragment_buffers,
+        "min_blocks": None if given.min_blocks == 1 else given.min_blocks,
+    }
+    for field, value in stated.items():
+        if value is not None:
+            yield Finding(
+                field=field,
+                got=str(value),
+                need="mainloop tma_wgmma has no such choice",
+                fix=f"leave {field} out, or use mainloop: multistage",
+            )

@@ -1,0 +1,107 @@
+"""What the templates of ``tma_wgmma`` see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutegen.dtypes import dtype
+from cutegen.operands.wgmma import WgmmaOperand
+from cutegen.plan_wgmma import WgmmaPlan
+
+__all__ = ["wgmma_context"]
+
+_HEADERS = (
+    "cute/arch/cluster_sm90.hpp",
+    "cute/arch/copy_sm90.hpp",
+    "cute/arch/copy_sm90_desc.hpp",
+    "cute/arch/copy_sm90_tma.hpp",
+    "cute/arch/mma_sm90_gmma.hpp",
+    "cutlass/arch/barrier.h",
+    "cutlass/arch/reg_reconfig.h",
+)
+_CORE_COLUMNS = frozenset((8, 16, 32, 64, 96, 128, 192, 256))  # of the operations in mma_sm90_gmma.hpp
+
+
+def _headers(plan: WgmmaPlan) -> list[str]:
+    """Operations on other columns than the usual ones have a header of their own."""
+    extended = plan.atom.shape[1] not in _CORE_COLUMNS
+    more = ("cute/arch/mma_sm90_gmma_ext.hpp",) if extended else ()
+    return sorted((*_HEADERS, *more))
+
+
+def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
+    config = plan.config.operand(operand.which)
+    mn = "M" if operand.which == "a" else "N"
+    return {
+        "name": operand.which.upper(),
+        "comment": f"Operand {operand.which.upper()}: ({mn},K), {config.major}-major.",
+        "element": dtype(config.dtype).cxx,
+        "k_major": operand.k_major,
+        "panels": operand.panels,
+        "panel_inner": operand.panel_inner,
+        "row_bytes": operand.row_bytes,
+        "panel_bytes": operand.panel_bytes,
+        "stage_bytes": operand.stage_bytes,
+        "smem_offset": plan.shared.a if operand.which == "a" else plan.shared.b,
+        "sharers": operand.sharers,
+        "boxes": operand.boxes,
+        "box_outer": operand.box_outer,
+        "swizzle_mode": operand.swizzle_mode,
+        "leading_bytes": operand.leading_bytes,
+        "stride_bytes": operand.stride_bytes,
+        "warpgroup_bytes": operand.warpgroup_bytes,
+        "atom_bytes": operand.atom_bytes.cxx(),
+        "step_bytes": operand.step_bytes.cxx(),
+    }
+
+
+def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
+    """Every variable that the templates of ``tma_wgmma`` may use."""
+    cfg, output, groups, shared = plan.config, plan.output, plan.groups, plan.shared
+    blk_m, blk_n, blk_k = plan.tile
+    return {
+        "headers": _headers(plan),
+        "store": cfg.epilogue.store,
+        "element_c": dtype(cfg.c.dtype or "f32").cxx,
+        "element_d": dtype(cfg.d.dtype or "f32").cxx,
+        "accumulator": dtype(plan.atom.acc).cxx,
+        "scale": dtype(plan.scale).cxx,
+        "blk_m": blk_m,
+        "blk_n": blk_n,
+        "blk_k": blk_k,
+        "stages": cfg.stages,
+        "cluster_m": plan.cluster[0],
+        "cluster_n": plan.cluster[1],
+        "consumers": groups.count,
+        "pingpong": groups.pingpong,
+        "warpgroups_m": groups.m,
+        "threads": plan.threads,
+        "producer_registers": plan.registers[0],
+        "consumer_registers": plan.registers[1],
+        "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
+        "staging_offset": shared.staging,
+        "barrier_offset": shared.barriers,
+        "smem_bytes": shared.bytes,
+        "raster_along_m": cfg.scheduler.raster == "m",
+        "raster_group": cfg.scheduler.group,
+        "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
+        "fragment_c": plan.fragment_c.cxx(),
+        "atoms_m": groups.atoms_m,
+        "k_steps": blk_k // plan.atom.shape[2],
+        "operands": [_operand(plan, plan.a), _operand(plan, plan.b)],
+        "out": {
+            "thr_m": output.thread_m.cxx(),
+            "thr_n": output.thread_n.cxx(),
+            "reg_m": output.register_m.cxx(),
+            "reg_n": output.register_n.cxx(),
+            "registers": output.registers,
+            "vec": output.vector,
+            "c_n_major": cfg.c.major == "n",
+            "d_n_major": cfg.d.major == "n",
+            "c_vec": plan.c_vector,
+            "d_vec": plan.d_vector,
+            "columns": groups.columns,
+            "slots": shared.slots,
+            "maps": len(plan.maps) - 2,
+        },
+    }

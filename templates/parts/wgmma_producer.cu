@@ -1,0 +1,43 @@
+// One operand of one stage. CTAs that share it load a slice each and multicast it to all of them.
+template <class Operand>
+CUTE_DEVICE void load(CUtensorMap const& map, FullBarrier& full, unsigned char* stage, int mn, int k, int slice,
+                      uint16_t mask) {
+  constexpr uint64_t HINT = uint64_t(TMA::CacheHintSm90::EVICT_NORMAL);
+  auto* barrier = reinterpret_cast<uint64_t*>(&full);
+  CUTE_UNROLL
+  for (int i = 0; i < Operand::PANELS * Operand::BOXES; ++i) {
+    int panel = i / Operand::BOXES, row = (slice * Operand::BOXES + i % Operand::BOXES) * Operand::BOX_OUTER;
+    int inner = (Operand::K_MAJOR ? k : mn) + panel * Operand::PANEL_INNER;
+    int outer = (Operand::K_MAJOR ? mn : k) + row;
+    auto* to = stage + panel * Operand::PANEL_BYTES + row * Operand::ROW_BYTES;
+    if constexpr (Operand::SHARERS == 1) {
+      SM90_TMA_LOAD_2D::copy(&map, barrier, HINT, to, inner, outer);
+    } else {
+      SM90_TMA_LOAD_MULTICAST_2D::copy(&map, barrier, mask, HINT, to, inner, outer);
+    }
+  }
+}
+
+// One thread keeps the ring full, tile after tile.
+CUTE_DEVICE void produce(CutegenParams const& p, CutegenTensorMaps const& maps, Tiles const& order,
+                         Cluster const& cluster, unsigned char* smem, Barriers& barriers, int first, int step) {
+  int k_tiles = k_tiles_of(p);
+  int beyond  = p.k == 0 ? 1 : 0;  // without K a k-tile outside the matrices, which arrives as zeros
+  Slot slot;
+  #pragma unroll 1
+  for (int tile = first; tile < order.count; tile += step) {
+    int m_begin, n_begin;
+    order.at(tile, cluster, m_begin, n_begin);
+    #pragma unroll 1
+    for (int k = 0; k < k_tiles; ++k) {
+      FullBarrier& full = barriers.full[slot.index];
+      barriers.empty[slot.index].wait(slot.phase ^ 1);
+      full.arrive_and_expect_tx(Config::STAGE_BYTES);
+      auto* a = smem + OperandA::SMEM_OFFSET + slot.index * OperandA::STAGE_BYTES;
+      auto* b = smem + OperandB::SMEM_OFFSET + slot.index * OperandB::STAGE_BYTES;
+      load<OperandA>(maps.a, full, a, m_begin, (k + beyond) * Config::BLK_K, cluster.n, cluster.row_mask());
+      load<OperandB>(maps.b, full, b, n_begin, (k + beyond) * Config::BLK_K, cluster.m, cluster.column_mask());
+      slot.next();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+using FullBarrier  = cutlass::arch::ClusterTransactionBarrier;
+using EmptyBarrier = cutlass::arch::ClusterBarrier;
+
+// full[s]: the bytes of slot s have arrived. empty[s]: every consumer of slot s has read it.
+struct Barriers {
+  FullBarrier full[Config::STAGES];
+  EmptyBarrier empty[Config::STAGES];
+};
+
+// A slot of the ring, and the parity of its barriers' phase.
+struct Slot {
+  int index = 0;
+  uint32_t phase = 0;
+
+  CUTE_DEVICE void advance(int steps = 1) {
+    index += steps;
+    phase ^= (index / Config::STAGES) & 1;
+    index %= Config::STAGES;
+  }
+
+  CUTE_DEVICE void next() {
+    if (++index == Config::STAGES) {
+      index = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+// This CTA's place in its cluster. CTAs of one row share A, CTAs of one column share B.
+struct Cluster {
+  static constexpr int SIZE = Config::CLUSTER_M * Config::CLUSTER_N;
+  int m, n;
+
+  CUTE_DEVICE Cluster() {
+    int rank = SIZE > 1 ? int(block_rank_in_cluster()) : 0;
+    m = rank % Config::CLUSTER_M;
+    n = rank / Config::CLUSTER_M;
+  }
+
+  CUTE_DEVICE uint16_t row_mask() const {  // bit CLUSTER_M * j of each column j, shifted to this row
+    uint32_t mask = 0;
+    CUTE_UNROLL
+    for (int j = 0; j < Config::CLUSTER_N; ++j) {
+      mask |= 1u << (Config::CLUSTER_M * j);
+    }
+    return uint16_t(mask << m);
+  }
+
+  CUTE_DEVICE uint16_t column_mask() const {
+    return uint16_t(((1u << Config::CLUSTER_M) - 1) << (Config::CLUSTER_M * n));
+  }
+
+  // Tell all CTAs that write into this slot that it is free; called by all threads of a warpgroup.
+  CUTE_DEVICE void release(EmptyBarrier const& empty) const {
+    int thread = threadIdx.x % 128;
+    if constexpr (SIZE == 1) {
+      if (thread == 0) {
+        empty.arrive();
+      }
+    } else {
+      empty.arrive(thread, thread < SIZE && ((row_mask() | column_mask()) >> thread & 1));
+    }
+  }
+};
+
+// The output tiles in the order in which clusters take them: groups of RASTER_GROUP along one mode; inside
+// a group that mode runs fastest.
+struct Tiles {
+  int along, across, count;
+
+  CUTE_DEVICE Tiles(CutegenParams const& p) {
+    int m = tiles(p.m, Config::BLK_M * Config::CLUSTER_M), n = tiles(p.n, Config::BLK_N * Config::CLUSTER_N);
+    along  = Config::RASTER_ALONG_M ? m : n;
+    across = Config::RASTER_ALONG_M ? n : m;
+    count  = along * across;
+  }
+
+  // The first row and column of this CTA's tile.
+  CUTE_DEVICE void at(int tile, Cluster const& cluster, int& m_begin, int& n_begin) const {
+    int group = min(Config::RASTER_GROUP, along);
+    int first = tile / (group * across) * group;
+    int width = min(group, along - first);
+    int rest  = tile - first * across;
+    int x = first + rest % width, y = rest / width;
+    m_begin = ((Config::RASTER_ALONG_M ? x : y) * Config::CLUSTER_M + cluster.m) * Config::BLK_M;
+    n_begin = ((Config::RASTER_ALONG_M ? y : x) * Config::CLUSTER_N + cluster.n) * Config::BLK_N;
+  }
+};
+
+// At least one, so that accumulators are always written.
+CUTE_DEVICE int k_tiles_of(CutegenParams const& p) { return max(1, tiles(p.k, Config::BLK_K)); }

@@ -1,0 +1,34 @@
+//{% include "parts/provenance.cu" %}
+//{% include "parts/includes.cu" %}
+//{% include "parts/params.cu" %}
+//{% include "parts/wgmma_maps.cu" %}
+
+namespace {{ name }} {
+
+using namespace cute;
+
+//{% include "parts/wgmma_config.cu" %}
+
+//{% include "parts/common.cu" %}
+
+//{% include "parts/wgmma_ring.cu" %}
+
+//{% include "parts/wgmma_producer.cu" %}
+
+//{% include "parts/wgmma_mainloop.cu" %}
+
+//{% include "parts/epilogue.cu" %}
+
+//{% if store == "tma" %}
+//{% include "parts/wgmma_store_tma.cu" %}
+//{% else %}
+//{% include "parts/store_direct.cu" %}
+
+//{% include "parts/wgmma_store_direct.cu" %}
+//{% endif %}
+
+//{% include "parts/wgmma_consumer.cu" %}
+
+}  // namespace {{ name }}
+
+//{% include "parts/wgmma_entry.cu" %}

@@ -1,0 +1,44 @@
+"""``tma_wgmma`` on the CPU emulator: exact at whole and partial tiles, clean in every order of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cutegen
+from cutegen.config import GemmConfig
+from tests.support.emulated import Problem, kernel_of
+from tests.support.wgmma_variants import VARIANTS
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
+
+#: Multiples of 16, as bulk copies of 8-bit rows need them; parts of tiles, less than a tile, no K.
+SHAPES = ((304, 528, 208), (16, 32, 80), (128, 64, 0))
+
+
+def run(config: GemmConfig, shape: tuple[int, int, int], seed: int = 0, beta: float = 0.0) -> None:
+    problem = Problem(config, *shape, seed=seed, beta=beta)
+    report = problem.run(kernel_of(config), seed=seed)
+    assert report.clean, report.summary()
+    assert problem.exact
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_it_is_exact_and_clean(name: str) -> None:
+    for shape in SHAPES:
+        run(VARIANTS[name], shape)
+    run(VARIANTS[name], SHAPES[0], beta=1.0)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_are_exact_and_clean(path: Path) -> None:
+    config = cutegen.load(path)
+    run(config, (304, 528, 208))
+    run(config, (272, 272, 144), beta=1.0)
+
+
+@pytest.mark.parametrize("name", ["pingpong_cluster", "three_consumers", "cluster_of_four"])
+def test_every_order_of_threads_is_clean(name: str) -> None:
+    for seed in range(1, 21):
+        run(VARIANTS[name], (272, 272, 208), seed=seed, beta=1.0)

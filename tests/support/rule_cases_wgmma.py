@@ -1,0 +1,99 @@
+"""The same for the rules of ``tma_wgmma``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutegen.config import GemmConfig
+from tests.support.case import Case
+from tests.support.cases import config
+
+__all__ = ["WGMMA_CASES", "hopper"]
+
+
+def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
+    """A bf16 config of ``tma_wgmma``, patched."""
+    types = {"a.dtype": "bf16", "b.dtype": "bf16"}
+    return config(types | (patches or {}), **({"arch": "sm_90a", "mainloop": "tma_wgmma"} | top))
+
+
+_S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
+_N_MAJOR: dict[str, Any] = {"b.major": "n"}
+
+WGMMA_CASES = [
+    Case("wgmma-arch", hopper(arch="sm_80"), hopper(), "arch", ("sm_90a",)),
+    Case("wgmma-types", hopper({"b.dtype": "f16"}), hopper(), "b.dtype", ("b.dtype: bf16",)),
+    Case("wgmma-types", hopper(accumulator="f16"), hopper(accumulator="f32"), "accumulator"),
+    Case(
+        "wgmma-major",
+        hopper(_S8 | _N_MAJOR, tile=[128, 128, 128]),
+        hopper(_S8, tile=[128, 128, 128]),
+        "b.major",
+        ("K-major only",),
+    ),
+    Case("wgmma-major", hopper(_S8 | {"a.major": "m"}), hopper({"a.major": "m"}), "a.major"),
+    Case(
+        "wgmma-layout",
+        hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[128, 128, 64], schedule="pingpong"),
+        hopper({"tiled_mma.layout": [1, 1, 1]}, tile=[128, 128, 64], schedule="pingpong"),
+        "tiled_mma.layout",
+    ),
+    Case(
+        "wgmma-layout",
+        hopper({"tiled_mma.layout": [4, 1, 1]}, tile=[256, 128, 64]),
+        hopper({"tiled_mma.layout": [3, 1, 1]}, tile=[192, 128, 64]),
+        "tiled_mma.layout",
+    ),
+    Case("wgmma-tile", hopper(tile=[96, 128, 64]), hopper(tile=[64, 128, 64]), "tile", ("multiple of 64",)),
+    Case("wgmma-tile", hopper(tile=[128, 100, 64]), hopper(tile=[128, 104, 64]), "tile", ("104",)),
+    Case("wgmma-tile", hopper(_S8, tile=[128, 56, 128]), hopper(_S8, tile=[128, 48, 128]), "tile"),
+    Case("wgmma-tile", hopper(tile=[128, 128, 24]), hopper(tile=[128, 128, 16]), "tile", ("multiple of 16",)),
+    Case(
+        "wgmma-atom",
+        hopper({"tiled_mma.atom": "SM90_64x128x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
+        hopper({"tiled_mma.atom": "SM90_64x256x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
+        "tiled_mma.atom",
+        ("SM90_64x256x16_F32BF16BF16_SS",),
+    ),
+    Case(
+        "wgmma-panel",
+        hopper(_N_MAJOR, tile=[128, 104, 64]),
+        hopper(_N_MAJOR, tile=[128, 112, 64]),
+        "tile",
+        ("multiple of 16",),
+    ),
+    Case("tma-align", hopper({"a.align": 8}), hopper({"a.align": 16}), "a.align", ("multistage",)),
+    Case(
+        "tma-store",
+        hopper({"epilogue.store": "tma", "d.major": "m"}),
+        hopper({"epilogue.store": "direct", "d.major": "m"}),
+        "epilogue.store",
+    ),
+    Case(
+        "tma-store", hopper({"epilogue.store": "smem"}), hopper({"epilogue.store": "tma"}), "epilogue.store"
+    ),
+    Case(
+        "tma-store", hopper({"epilogue.store": "tma", "d.align": 8}), hopper({"d.align": 8}), "epilogue.store"
+    ),
+    Case("cluster-size", hopper(cluster=[4, 4, 1]), hopper(cluster=[4, 2, 1]), "cluster", ("8 CTAs",)),
+    Case("cluster-size", hopper(cluster=[2, 1, 2]), hopper(cluster=[2, 1, 1]), "cluster"),
+    Case(
+        "cluster-slices",
+        hopper(cluster=[2, 1, 1], tile=[128, 136, 64]),
+        hopper(cluster=[2, 1, 1], tile=[128, 144, 64]),
+        "cluster",
+        ("BLK_N",),
+    ),
+    Case("wgmma-stages", hopper(stages=1), hopper(stages=2), "stages"),
+    Case("wgmma-smem", hopper(stages=5), hopper(stages=4), "stages", ("stages: 4",)),
+    Case(
+        "wgmma-registers",
+        hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[256, 256, 64]),
+        hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[256, 208, 64]),
+        "tile",
+    ),
+    Case("wgmma-unused-fields", hopper({"s2r.a": "SM75_U32x4_LDSM_N"}), hopper(), "s2r.a"),
+    Case("wgmma-unused-fields", hopper(fragment_buffers=2), hopper(), "fragment_buffers"),
+    Case("tma-wgmma-only", config(schedule="pingpong"), config(), "schedule", ("tma_wgmma",)),
+    Case("tma-wgmma-only", config(cluster=[2, 1, 1]), config(cluster=[1, 1, 1]), "cluster"),
+]

@@ -1,0 +1,41 @@
+"""Configs of ``tma_wgmma`` that between them take every path through its templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutegen.config import GemmConfig
+from tests.support.rule_cases_wgmma import hopper
+
+__all__ = ["VARIANTS"]
+
+
+def _types(a: str, b: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"a.dtype": a, "b.dtype": b or a} | more
+
+
+F16_OUT = {"d.dtype": "f16"}
+VARIANTS: dict[str, GemmConfig] = {
+    "pingpong_odd_columns": hopper(tile=[128, 176, 64]),
+    "pingpong_64_rows": hopper(tile=[64, 128, 64], schedule="pingpong"),
+    "pingpong_cluster": hopper(tile=[128, 128, 64], cluster=[2, 1, 1], schedule="pingpong"),
+    "cluster_of_four": hopper(tile=[128, 128, 64], cluster=[2, 2, 1]),
+    "cluster_along_n": hopper({"a.major": "m", "b.major": "n"}, tile=[128, 128, 64], cluster=[1, 2, 1]),
+    "cluster_of_four_along_m": hopper(tile=[64, 64, 64], cluster=[4, 1, 1]),
+    "three_consumers": hopper({"a.major": "m"}, tile=[192, 96, 128]),
+    "along_n": hopper({"tiled_mma.layout": [1, 2, 1]}, tile=[64, 256, 64]),
+    "more_than_a_box": hopper(tile=[384, 64, 64]),
+    "narrow_panels": hopper({"b.major": "n"}, tile=[64, 48, 32]),
+    "two_panels_of_k": hopper(tile=[128, 64, 128]),
+    "narrowest": hopper(tile=[64, 8, 64]),
+    "two_stages": hopper(tile=[128, 128, 64], stages=2),
+    "m_major": hopper({"d.major": "m"}, tile=[128, 128, 64]),
+    "unaligned_output": hopper({"d.align": 2, "c.align": 2}, tile=[128, 128, 64]),
+    "f16_in_f16": hopper(_types("f16"), accumulator="f16", tile=[192, 96, 64]),
+    "f16_to_f32": hopper(_types("f16", **{"d.dtype": "f32"}), tile=[128, 200, 64]),
+    "tf32": hopper(_types("tf32"), tile=[128, 256, 32]),
+    "e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[256, 128, 256]),
+    "s8_u8": hopper(_types("s8", "u8"), tile=[128, 80, 64]),
+    "s8_to_s8": hopper(_types("s8", **{"d.dtype": "s8"}), tile=[192, 192, 128]),
+    "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
+}  # fmt: skip
