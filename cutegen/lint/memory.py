@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
+from cutegen.config import SmemLayout
 from cutegen.dtypes import dtype
 from cutegen.lint.registry import Remark, advice
-from cutegen.lint.review import Review
-from cutegen.lint.traffic import Access
+from cutegen.lint.review import Review, changed
+from cutegen.lint.traffic import Access, shared_accesses
+from cutegen.operands import PlanFault, derive_g2s, derive_s2r
 
 __all__: list[str] = []
 
@@ -45,16 +48,34 @@ def _in_shared(review: Review, which: Which) -> int:
 
 def _better_swizzle(review: Review, which: Which) -> tuple[str, Review] | None:
     """A swizzle for the same layout under which the operand takes fewest wavefronts, if that helps."""
-    layout = getattr(review.cfg.smem, which)
-    best, least = None, _in_shared(review, which)
+    layout, now = getattr(review.cfg.smem, which), _in_shared(review, which)
+    found = []
     for swizzle in dict.fromkeys(_swizzles(dtype(review.cfg.operand(which).dtype).bytes)):
+        cost = _in_shared_with(review, which, layout.model_copy(update={"swizzle": swizzle}))
+        if cost is not None and cost < now:
+            found.append((cost, swizzle))
+    for _, swizzle in sorted(found, key=lambda f: f[0]):  # of equal cost, the least arithmetic first
         other = review.but(f"smem.{which}", layout.model_copy(update={"swizzle": swizzle}))
-        if other is None or not _in_shared(other, which) < least:
-            continue
-        best, least = (f"use smem.{which}.swizzle: {list(swizzle)}", other), _in_shared(other, which)
-        if all(access.degree <= 1 for access in _of(other, which)):
-            break
-    return best
+        if other is not None and _in_shared(other, which) < now:
+            return f"use smem.{which}.swizzle: {list(swizzle)}", other
+    return None
+
+
+def _in_shared_with(review: Review, which: Which, layout: SmemLayout) -> int | None:
+    """The same with another layout of the operand and the same copies; None when they do not go together."""
+    cfg = changed(review.cfg, f"smem.{which}", layout)
+    try:
+        copy, read = derive_g2s(cfg, which), derive_s2r(cfg, which)
+    except PlanFault:
+        return None
+    operand = replace(getattr(review.plan, which), copy=copy, read=read)
+    plan = replace(
+        review.plan,
+        config=cfg,
+        a=operand if which == "a" else review.plan.a,
+        b=operand if which == "b" else review.plan.b,
+    )
+    return sum(access.cost for access in shared_accesses(plan, operand))
 
 
 def _free_layout(review: Review, which: Which) -> tuple[str, Review] | None:

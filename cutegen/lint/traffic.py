@@ -18,7 +18,7 @@ from cutegen.operands import GlobalCopy, SharedRead, View
 from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 
-__all__ = ["Access", "Space", "accesses", "targets", "warps"]
+__all__ = ["Access", "Space", "accesses", "shared_accesses", "targets", "warps"]
 
 _WARP = 32
 _SECTOR = 32  # bytes
@@ -98,6 +98,12 @@ def accesses(plan: Plan, leading: dict[str, int] | None = None) -> tuple[Access,
     found += [_into_shared(plan, operand, pitches) for operand in (plan.a, plan.b)]
     found += [_from_shared(plan, operand) for operand in (plan.a, plan.b)]
     found += _output(plan, pitches)
+    return tuple(access for access in found if access is not None)
+
+
+def shared_accesses(plan: KernelPlan, operand: OperandPlan) -> tuple[Access, ...]:
+    """An operand's way through shared memory, of a k-tile; rows of global memory are a mebibyte apart."""
+    found = (_into_shared(plan, operand, _Pitches()), _from_shared(plan, operand))
     return tuple(access for access in found if access is not None)
 
 
