@@ -132,12 +132,17 @@ def default_problems(config: GemmConfig, *, alpha: float = 1.0, beta: float = 0.
         return Problem(m=m, n=n, k=k, alpha=alpha, beta=beta)
 
     return (
-        problem(2 * blk_m, 2 * blk_n, (stages + 2) * blk_k),
+        problem(_up(2 * blk_m, step_m), _up(2 * blk_n, step_n), _up((stages + 2) * blk_k, step_k)),
         problem(
             _odd(blk_m + blk_m // 3, step_m), _odd(blk_n + blk_n // 5, step_n), _odd(2 * blk_k + 1, step_k)
         ),
         problem(_odd(blk_m // 4, step_m), _odd(blk_n // 3, step_n), _odd(blk_k // 2, step_k)),
     )
+
+
+def _up(extent: int, step: int) -> int:
+    """The multiple of a step at or above an extent."""
+    return -(-extent // step) * step
 
 
 def _odd(extent: int, step: int) -> int:

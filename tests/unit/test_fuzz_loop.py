@@ -12,11 +12,11 @@ from cutegen.config import GemmConfig
 from cutegen.fuzz import NOT_FORCED, Case, Choices, Failure, fuzz, make_case, minimise, repro
 from cutegen.fuzz.case import problems_of
 from cutegen.fuzz.probe import Prober
-from cutegen.loader import to_data
+from cutegen.loader import loads, to_data
 from cutegen.plan import derive, plan
 from cutegen.resolve import resolve
 from cutegen.rules import all_rules, check
-from cutegen.trial import Problem
+from cutegen.trial import Problem, steps
 from tests.support.cases import base
 from tests.support.cli import document, invoke
 
@@ -54,6 +54,14 @@ class TestCases:
         assert problems[2].k < 32
         assert len({(p.alpha, p.beta) for p in problems}) == 3
 
+    def test_problems_fit_the_alignments_of_small_tiles(self) -> None:
+        """``stages + 2`` k-tiles of one element are no multiple of 16 bytes."""
+        text = "{arch: sm_80, mainloop: simt, a: {dtype: f32}, b: {dtype: f32}, tile: [32, 32, 1], stages: 3}"
+        config = resolve(loads(text))
+        for problem in problems_of(Case(seed=1, config=config), config):
+            for extent, step in zip((problem.m, problem.n, problem.k), steps(config), strict=True):
+                assert extent % step == 0, problem
+
     def test_rules_that_are_taken_at_their_word_exist(self) -> None:
         assert set(NOT_FORCED) <= {r.id for r in all_rules()}
 
@@ -73,8 +81,6 @@ class TestRepro:
             *("--style", "idiomatic", "--problem", "8,8,8", "--problem", "1,2,3,2,-1"),
             *("--orders", "0,6", "--nvcc"),
         ]
-        from cutegen.loader import loads
-
         assert loads(words[3]) == case.config
         assert "\n" not in repro(case)
 
