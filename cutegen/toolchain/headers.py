@@ -77,13 +77,21 @@ def find_cutlass() -> tuple[Cutlass, CutlassFacts]:
             f"the CUTLASS headers, version {wanted} or later, were not found ({where}: no version); {_HOW}"
         )
     real = include.resolve()
-    facts = _remembered("cutlass", real, "", lambda: _examine_cutlass(real))
+    without = ToolchainError(
+        f"the CUTLASS headers in {include} ({origin}) are incomplete: cutlass/version.h is missing, "
+        f"found no version, need {wanted} or later; {_HOW}"
+    )
+    if not (real / "cutlass" / "version.h").is_file():  # no need to look at a whole disk
+        raise without
+    try:
+        facts = _remembered("cutlass", real, "", lambda: _examine_cutlass(real))
+    except OSError as error:
+        raise ToolchainError(
+            f"the CUTLASS headers in {include} ({origin}) cannot be read: {error.filename}: {error.strerror}"
+        ) from error
     version, missing = facts["version"], facts["missing"]
     if version is None:
-        raise ToolchainError(
-            f"the CUTLASS headers in {include} ({origin}) are incomplete: cutlass/version.h is missing, "
-            f"found no version, need {wanted} or later; {_HOW}"
-        )
+        raise without
     if tuple(map(int, version.split(".")[:2])) < CUTLASS_MINIMUM:
         raise ToolchainError(
             f"CUTLASS must be version {wanted} or later (got {version} in {include}, {origin}); {_HOW}"

@@ -86,6 +86,8 @@ def find_nvcc(explicit: str | None = None) -> Nvcc:
     memo = Memo("nvcc", str(path))
     facts = memo.get(_still_holds, lambda: _examine(path))
     own = settings.get("CUTEGEN_CUDA_INCLUDE")
+    if own and not Path(own).is_dir():
+        raise ToolchainError(f"CUTEGEN_CUDA_INCLUDE must be a directory with cuda_runtime.h (got {own})")
     extra = tuple(p for p in (Path(own), Path(own) / "cccl") if p.is_dir()) if own else ()
     return Nvcc(
         path=path,
@@ -181,6 +183,9 @@ def _examine(path: Path) -> dict[str, Any]:
     # NOTE: questions go to the program behind a wrapper script, so that a wrapper runs only to compile.
     program = _behind_wrapper(path) or path
     layout = _ask_layout(program)
+    if not layout.keys() - {"includes"}:
+        _ask_version(program)  # a program that cannot start says more here
+        raise ToolchainError(f"{path} is no nvcc: --dryrun does not say where its toolkit is")
     here = Path(layout.get("_HERE_", str(program.parent))).resolve()
     root = Path(layout.get("TOP", str(here.parent))).resolve()
     cicc = Path(layout.get("CICC_PATH", str(root / "nvvm" / "bin"))).resolve() / "cicc"

@@ -21,7 +21,11 @@ _HAS_INCLUDE = re.compile(rb"__has_include[ \t]*\([ \t]*[<\"]([^>\"\n]+)[>\"]")
 
 
 def walk(root: Path) -> Tree:
-    """Every file below ``root``; symlinks are followed, loops are not."""
+    """Every file below ``root``; symlinks are followed, those that lead round or nowhere are left out.
+
+    Raises:
+        OSError: If a directory cannot be read.
+    """
     tree: Tree = {}
     seen: set[str] = set()
     pending = [""]
@@ -34,9 +38,13 @@ def walk(root: Path) -> Tree:
         names = []
         with os.scandir(real) as items:
             for item in items:
-                if item.is_dir():
+                try:
+                    is_dir, is_file = item.is_dir(), item.is_file()
+                except OSError:  # a link to itself
+                    continue
+                if is_dir:
                     pending.append(f"{relative}/{item.name}" if relative else item.name)
-                elif item.is_file():
+                elif is_file:
                     names.append(item.name)
         tree[relative] = sorted(names)
     return tree

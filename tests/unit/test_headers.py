@@ -204,3 +204,36 @@ def test_a_warm_toolchain_runs_nothing_and_reads_no_tree(
 def test_a_toolchain_can_be_pickled(fakes: Fakes) -> None:
     found = find_toolchain()
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_directory_without_cutlass_is_not_searched(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutegen.toolchain import headers
+
+    def forbidden(root: Path) -> None:
+        raise AssertionError(f"{root} may be a whole disk")
+
+    monkeypatch.setattr(headers, "walk", forbidden)
+    for place in ("/", str(fakes.root)):
+        monkeypatch.setenv("CUTEGEN_CUTLASS_DIR", place)
+        with pytest.raises(ToolchainError, match=r"cutlass/version\.h is missing"):
+            find_toolchain()
+
+
+def test_links_that_lead_nowhere_are_left_out(fakes: Fakes) -> None:
+    before = find_toolchain().headers
+    include = fakes.cutlass / "include"
+    (include / "round.hpp").symlink_to("round.hpp")
+    (include / "lost.hpp").symlink_to("/no/such.hpp")
+    (include / "again").symlink_to(include)
+    assert find_toolchain().headers == before
+
+
+def test_headers_that_cannot_be_read(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutegen.toolchain import headers
+
+    def fail(root: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(root / "cute"))
+
+    monkeypatch.setattr(headers, "walk", fail)
+    with pytest.raises(ToolchainError, match=r"cannot be read: .*/cute: Permission denied"):
+        find_toolchain()

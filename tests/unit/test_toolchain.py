@@ -254,3 +254,17 @@ def test_a_broken_nvcc_is_named(fakes: Fakes) -> None:
     script(fakes.nvcc, "no shebang, no program\n")
     with pytest.raises(ToolchainError, match=r"bin/nvcc cannot be run: Exec format error"):
         find_toolchain()
+
+
+def test_a_program_that_is_no_nvcc_is_called_so(fakes: Fakes) -> None:
+    with pytest.raises(ToolchainError, match=r"/bin/true --version must name its release \(got 'true "):
+        find_toolchain("/bin/true")
+    other = script(fakes.root / "other", "#!/bin/sh\n[ $1 = --version ] && echo release 13.0\nexit 0\n")
+    with pytest.raises(ToolchainError, match=r"/other is no nvcc: --dryrun does not say"):
+        find_toolchain(str(other))
+
+
+def test_an_include_directory_that_is_not_there(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_CUDA_INCLUDE", "/nowhere")
+    with pytest.raises(ToolchainError, match=r"CUTEGEN_CUDA_INCLUDE must be a directory .*got /nowhere"):
+        find_toolchain()
