@@ -57,7 +57,7 @@ def test_build_then_cache_then_another_machine(
     assert cutegen("cache", "import", str(archive))["keys"] == [first["key"]]
     (third,) = cutegen("build", config, "--target", "sm_90")["configs"]
     assert third["cached"]
-    assert cutegen("cache", "clear")["left_entries"] == 0
+    assert cutegen("cache", "clear", "--yes")["left_entries"] == 0
 
 
 def test_the_copied_source_compiles_as_it_stands(cache: Path, tmp_path: Path) -> None:
