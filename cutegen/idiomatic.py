@@ -78,7 +78,7 @@ def _permuted_sizes(cfg: GemmConfig) -> tuple[int, int, int]:
 def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     """The layout atom of one operand, and how stages made of it follow one another.
 
-    ``tile_to_shape`` puts stages side by side. Where a stage is padded to whole swizzle periods (see
+    ``tile_to_shape`` puts stages side by side. Where a stage is padded to what its swizzle reaches (see
     :func:`cutegen.resources.operand_stage_bytes`), the stride between stages is written out instead.
     """
     cfg = plan.config
@@ -88,7 +88,8 @@ def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     stride = operand_stage_bytes(cfg, operand.which) // dtype(cfg.operand(operand.which).dtype).bytes
     reps = (extent // spec.shape[0], plan.tile[2] // spec.shape[1])
     rest = complement(atom, atom.cosize * reps[0] * reps[1] * stages)
-    evaluated = not _is_sliceable(swizzle, [_tile_layout(atom, rest, reps), *_partitions(operand)])
+    layouts = [_tile_layout(atom, rest, reps), Layout(stages, stride), *_partitions(operand)]
+    evaluated = not _is_sliceable(swizzle, layouts)
     side_by_side = stages == 1 or rest(reps[0] * reps[1]) == stride
     return {
         "swizzle": None if swizzle.b == 0 else ("Evaluated" if evaluated else "") + swizzle.cxx(),

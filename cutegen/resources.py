@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from cutegen.atoms import MMA_ATOMS
 from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import Layout, complement
-from cutegen.layout.partition import atom_is_ordered
+from cutegen.layout.partition import atom_is_ordered, tile_offsets
 from cutegen.layout.swizzle import NO_SWIZZLE, Swizzle
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _BANKS = 128  # bytes of one pass over all banks
+_MOST_ELEMENTS = 1 << 18  # of a tile: more than any shared memory holds
 MAX_SMEM_ALIGNMENT = 1024  # bytes to which the base of dynamic shared memory can be aligned
 
 
@@ -47,21 +49,41 @@ def _round_up(value: int, unit: int) -> int:
 
 
 def operand_stage_bytes(cfg: GemmConfig, which: Literal["a", "b"]) -> int:
-    """Bytes of one stage of one operand: its layout, rounded to swizzle periods and alignment."""
+    """Bytes of one stage of one operand: what its swizzled layout reaches, rounded to alignment."""
     layout = getattr(cfg.smem, which)
     if layout is None or cfg.tile is None:
         return 0
     tile = (cfg.tile[0 if which == "a" else 1], cfg.tile[2])
     if any(s < 1 for s in (*layout.shape, *tile)):
         return 0
-    reps = max(1, tile[0] // layout.shape[0]) * max(1, tile[1] // layout.shape[1])
-    atom = Layout(layout.shape, layout.stride)
+    swizzle = swizzle_of(layout.swizzle)
+    if cfg.stages == 1:
+        reached = _reached(layout.shape, layout.stride, tile, swizzle)
+    else:  # whole blocks within which the swizzle moves, so that no stage reaches into the next
+        reached = _round_up(_cosize(layout.shape, layout.stride, tile), swizzle.reach)
+    return _round_up(reached * dtype(cfg.operand(which).dtype).bytes, smem_alignment(cfg))
+
+
+def _cosize(shape: tuple[int, int], stride: tuple[int, int], tile: tuple[int, int]) -> int:
+    """One more than the largest offset of a tile before its swizzle."""
+    reps = max(1, tile[0] // shape[0]) * max(1, tile[1] // shape[1])
+    atom = Layout(shape, stride)
     cosize = atom.cosize
-    if reps > 1 and atom_is_ordered(layout.shape, layout.stride):
+    if reps > 1 and atom_is_ordered(shape, stride):
         cosize += complement(atom, atom.cosize * reps)(reps - 1)
-    size = dtype(cfg.operand(which).dtype).bytes
-    period = swizzle_of(layout.swizzle).period
-    return _round_up(_round_up(cosize, period) * size, smem_alignment(cfg))
+    return cosize
+
+
+@lru_cache(maxsize=256)
+def _reached(shape: tuple[int, int], stride: tuple[int, int], tile: tuple[int, int], swizzle: Swizzle) -> int:
+    """One more than the largest offset of a swizzled tile."""
+    cosize = _cosize(shape, stride, tile)
+    whole = _round_up(cosize, swizzle.reach)
+    divides = not any(t % s for t, s in zip(tile, shape, strict=True)) and atom_is_ordered(shape, stride)
+    if whole == cosize or not divides or tile[0] * tile[1] > _MOST_ELEMENTS:
+        return whole
+    offsets = tile_offsets(shape, stride, tile)
+    return 1 + max(swizzle(mn + k) for k in offsets.k for mn in offsets.mn)
 
 
 def smem_alignment(cfg: GemmConfig) -> int:

@@ -43,7 +43,7 @@ struct Config {
   using SmemLayout{{ op.name }} = decltype(tile_to_shape(
       SmemLayoutAtom{{ op.name }}{}, Shape<Int<BLK_{{ op.mn }}>,Int<BLK_K>,Int<STAGES>>{}));  // (BLK_{{ op.mn }},BLK_K,PIPE)
 //{% else %}
-  using SmemLayout{{ op.name }} = decltype(append<3>(  // stages are padded to whole swizzle periods
+  using SmemLayout{{ op.name }} = decltype(append<3>(  // stages are padded to what the swizzle reaches
       tile_to_shape(SmemLayoutAtom{{ op.name }}{}, Shape<Int<BLK_{{ op.mn }}>,Int<BLK_K>>{}),
       Layout<Int<STAGES>,Int<{{ op.smem.stage_stride }}>>{}));  // (BLK_{{ op.mn }},BLK_K,PIPE)
 //{% endif %}

@@ -162,7 +162,7 @@ def _direct(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[st
 class _Buffer:
     """One operand's shared memory."""
 
-    def __init__(self, plan: KernelPlan, operand: OperandPlan) -> None:
+    def __init__(self, plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> None:
         cfg = plan.config
         self.spec = getattr(cfg.smem, operand.which)
         self.swizzle = swizzle_of(self.spec.swizzle)
@@ -172,6 +172,7 @@ class _Buffer:
         self.tile = (plan.tile[0 if operand.which == "a" else 1], plan.tile[2])
         # Any base that the kernel's alignment allows must do; this one has every bit above it set.
         self.base = (1 << 20) - smem_alignment(cfg) + operand.smem_offset
+        self.smem = cute["smem"].reshape(self.stages, -1)  # (stage, element) to offset
 
     def elements(self, view: View, width: int) -> Ints:
         """(thread, element): offsets of all elements of one stage; each step is ``width`` of them."""
@@ -180,26 +181,38 @@ class _Buffer:
         return offsets.reshape(len(first), -1)
 
     def all_stages(self, offsets: Ints) -> Ints:
-        """(stage, ..., thread) of offsets (thread, ...), as CuTe's arrays lie."""
-        return np.stack([offsets.T + self.stage * s for s in range(self.stages)])
+        """(stage, ..., thread) of one stage's offsets (thread, ...), as CuTe's arrays lie.
+
+        The plan moves a stage as a whole. CuTe swizzles it at its place, which may order it differently
+        when a swizzle's period is longer than a stage: there the same elements must be meant.
+        """
+        holds, at = self.holds(), offsets.T
+        inside = (at >= 0) & (at < len(holds))
+        element = np.where(inside, holds[np.where(inside, at, 0)], -1)
+        return np.where(element >= 0, self.smem[:, element], -1)
+
+    def holds(self) -> Ints:
+        """Offset in the first stage to the element that lies there, mn + BLK_MN * k."""
+        holds = np.full(max(self.stage, int(self.smem[0].max()) + 1), -1, np.int64)
+        holds[self.smem[0]] = np.arange(len(self.smem[0]))
+        return holds
 
 
 def _buffer(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[str]:
-    buffer = _Buffer(plan, operand)
+    buffer = _Buffer(plan, operand, cute)
     tile = tile_offsets(buffer.spec.shape, buffer.spec.stride, buffer.tile)
     offsets = np.array(tile.k)[:, None] + np.array(tile.mn)[None, :]
     got = _swizzled(buffer.swizzle, offsets)
-    want = cute["smem"].reshape(buffer.stages, *got.shape)
-    got = np.stack([got + buffer.stage * s for s in range(buffer.stages)])
-    yield from _compare("shared-memory layout", "(stage, k, mn)", want, got)
-    if got[0].max() >= buffer.stage:
-        yield f"a stage of {buffer.stage} elements holds one at {got[0].max()}"
-    if len(np.unique(got)) != got.size:
+    yield from _compare("shared-memory layout", "(k, mn)", buffer.smem[0].reshape(got.shape), got)
+    for stage, places in enumerate(buffer.smem):
+        if not buffer.stage * stage <= places.min() <= places.max() < buffer.stage * (stage + 1):
+            yield f"stage {stage} of {buffer.stage} elements holds {places.min()} to {places.max()}"
+    if len(np.unique(buffer.smem)) != buffer.smem.size:
         yield "two elements share a place in shared memory"
 
 
 def _write(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[str]:
-    copy, buffer = operand.copy, _Buffer(plan, operand)
+    copy, buffer = operand.copy, _Buffer(plan, operand, cute)
     assert copy.view is not None
     count = buffer.tile[0] * buffer.tile[1] // plan.threads
     mn = _table(copy.thread_mn)[:, None] + np.repeat(_table(copy.step_mn), copy.vector)[None, :]
@@ -223,7 +236,7 @@ def _registers(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator
 
 def _read_smem(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[str]:
     assert operand.read is not None
-    buffer = _Buffer(plan, operand)
+    buffer = _Buffer(plan, operand, cute)
     got = buffer.all_stages(buffer.elements(operand.read.view, operand.read.width))
     want = cute["s2r.from"].reshape(buffer.stages, -1, plan.threads)
     yield from _compare("S2R source", "(stage, element, thread)", want, got)
@@ -231,15 +244,13 @@ def _read_smem(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator
 
 def _loaded(plan: KernelPlan, operand: OperandPlan, cute: Arrays) -> Iterator[str]:
     """What the plan's reads bring into each register, by the PTX ISA, is what CuTe's fragment holds."""
-    read, buffer = operand.read, _Buffer(plan, operand)
+    read, buffer = operand.read, _Buffer(plan, operand, cute)
     assert read is not None
-    holds = np.full(buffer.stage, -1, np.int64)  # offset -> mn + BLK_MN * k
-    one = cute["smem"][: buffer.tile[0] * buffer.tile[1]]
-    holds[one] = np.arange(len(one))
     offsets = buffer.elements(read.view, read.width).reshape(plan.threads, -1, read.width)
     if offsets.min() < 0 or offsets.max() >= buffer.stage:
         yield f"loaded elements: from {offsets.min()} to {offsets.max()} of a stage of {buffer.stage}"
         return
+    holds = buffer.holds()
     thread, value = np.arange(plan.threads)[:, None], np.arange(read.vector)[None, :]
     source, element = np.broadcast_arrays(thread, value)
     if read.op.startswith("SM75_"):

@@ -84,6 +84,15 @@ HANDMADE: dict[str, dict[str, Any]] = {
             "b": {"shape": [8, 32], "stride": [32, 1], "swizzle": [3, 3, 3]},
         },
     },
+    "swizzle_period_longer_than_a_stage": {
+        **_F16,
+        "tile": [64, 64, 32],
+        "stages": 3,
+        "smem": {
+            "a": {"shape": [8, 32], "stride": [32, 1], "swizzle": [3, 3, 14]},
+            "b": {"shape": [8, 32], "stride": [40, 1], "swizzle": [5, 3, 5]},
+        },
+    },
     "several_vectors_of_a_thread": {
         **_F16,
         "tile": [64, 64, 64],

@@ -14,11 +14,14 @@ from cutegen.dtypes import dtype
 from cutegen.layout import Layout
 from cutegen.layout.banks import ideal_wavefronts, wavefronts
 from cutegen.layout.partition import tile_offsets
+from cutegen.layout.swizzle import Swizzle
+from cutegen.plan import plan
 from cutegen.resolve import resolve
-from cutegen.resources import smem_bytes, swizzle_of
+from cutegen.resources import operand_stage_bytes, smem_alignment, smem_bytes, swizzle_of
 from cutegen.rules import check
 from tests.support.cases import AUTO, BASE, base, config
 from tests.support.config_gen import explicit_config, sparse_config, wild_config
+from tests.support.simulate import fault_of
 
 
 def size(layout: Any) -> int:
@@ -274,3 +277,35 @@ def row_ways(cfg: GemmConfig, major: str) -> float:
     across = offsets.mn if major == "k" else offsets.k
     lanes = [bytes_ * swizzle(o) for o in across[:8]]
     return wavefronts(lanes, 16, "ldmatrix") / ideal_wavefronts(8, 16)
+
+
+class TestStageBytes:
+    @pytest.mark.parametrize("swizzle", [[3, 3, 3], [3, 3, 14], [5, 3, 5], [2, 3, 10], "none"], ids=str)
+    def test_a_swizzle_that_reads_far_bits_needs_no_more_memory(self, swizzle: Any) -> None:
+        smem = {"shape": [8, 32], "stride": [32, 1], "swizzle": swizzle}
+        cfg = base({"smem.a": smem, "smem.b": smem}, tile=[128, 128, 32])
+        assert check(cfg) == []
+        assert operand_stage_bytes(resolve(cfg), "a") == 128 * 32 * 2
+
+    def test_a_swizzle_that_changes_far_bits_does(self) -> None:
+        smem = {"shape": [8, 32], "stride": [32, 1], "swizzle": [1, 3, -12]}
+        cfg = base({"smem.a": smem}, tile=[128, 128, 32])
+        assert operand_stage_bytes(resolve(cfg), "a") == 2 << 16
+        single = cfg.model_copy(update={"stages": 1})
+        assert operand_stage_bytes(resolve(single), "a") == (1 << 16) + 128 * 32 * 2
+        assert check(single) == []
+        assert fault_of(plan(single)) is None
+
+    def test_no_element_lies_beyond(self) -> None:
+        rng = Random(0)
+        for _ in range(200):
+            b = rng.randrange(5)
+            swizzle = Swizzle(b, rng.randrange(5), rng.choice([-1, 1]) * (b + rng.randrange(4)))
+            shape, stride, tile = (8, 16), (16 + rng.choice([0, 8]), 1), (24, 48)
+            spec = {"shape": shape, "stride": stride, "swizzle": (swizzle.b, swizzle.m, swizzle.s)}
+            for stages in (1, 3):
+                cfg = config({"smem.a": spec}, tile=[*tile[:1], 8, tile[1]], stages=stages)
+                offsets = tile_offsets(shape, stride, tile)
+                reached = 1 + max(swizzle(mn + k) for mn in offsets.mn for k in offsets.k)
+                assert operand_stage_bytes(cfg, "a") >= 2 * reached
+                assert operand_stage_bytes(cfg, "a") % smem_alignment(cfg) == 0
