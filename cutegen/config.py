@@ -7,13 +7,17 @@ of the data: whether a config can work is decided in :mod:`cutegen.rules`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cutegen.arch import ArchName
 from cutegen.dtypes import ALIASES, DTypeName
 from cutegen.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "CopyG2S",
@@ -64,6 +68,26 @@ Bytes = Annotated[Literal[1, 2, 4, 8, 16] | None, Auto]
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    def __init__(self, /, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            # By name: the module that explains mistakes knows all models, so it imports this one.
+            explain = import_module("cutegen.schema_errors").explain_fields
+            raise explain(type(self), fields, error) from None
+
+    #: So that model_validate, which callers may use to get pydantic's own error, does not come by here.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def replace(self, **fields: Any) -> Self:
+        """A copy with some fields replaced, checked as those of a new object are.
+
+        Raises:
+            ConfigError: There is no such field, or it cannot have this value.
+        """
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(given | fields))
 
 
 class LayoutSpec(_Model):

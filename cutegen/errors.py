@@ -16,6 +16,7 @@ __all__ = [
     "CheckFailedError",
     "CompileError",
     "ConfigError",
+    "ConfigValueError",
     "CutegenError",
     "CutegenWarning",
     "LaunchError",
@@ -125,6 +126,10 @@ class ConfigError(CutegenError):
             "message": self.message,
             "violations": [v.to_dict() for v in self.violations],
         }
+
+
+class ConfigValueError(ConfigError, ValueError):
+    """A field of a config was given, in Python, a value that it cannot have."""
 
 
 class ToolchainError(CutegenError):

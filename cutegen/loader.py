@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +29,7 @@ __all__ = [
     "load",
     "load_document",
     "loads",
+    "located",
     "read_bounded",
     "read_text",
     "to_data",
@@ -34,6 +37,9 @@ __all__ = [
 ]
 
 _MAX_BYTES = 4 << 20
+
+#: What each config that was read, by its identity, was read from; equal ones may come from several files.
+_DOCUMENTS: dict[int, Document] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +209,18 @@ def validate(document: Document) -> LoadedConfig:
         violations = explain_errors(exc, document)
         count = f"{len(violations)} mistake{'s' if len(violations) > 1 else ''}"
         raise ConfigError(f"{document.name} has {count}", violations) from None
+    _DOCUMENTS[id(config)] = document
+    weakref.finalize(config, _DOCUMENTS.pop, id(config), None)
     return LoadedConfig(config=config, document=document)
+
+
+def located(config: GemmConfig, violations: Sequence[Violation]) -> list[Violation]:
+    """Violations of rules with their place in the file, if ``config`` is what a file was read to."""
+    document = _DOCUMENTS.get(id(config))
+    if document is None:
+        return list(violations)
+    loaded = LoadedConfig(config=config, document=document)
+    return [loaded.located(violation) for violation in violations]
 
 
 def to_data(config: GemmConfig) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -12,10 +12,20 @@ from pydantic_core import ErrorDetails
 
 from cutegen.config import GemmConfig
 from cutegen.dtypes import ALIASES, DTYPES
-from cutegen.yamlread import Document, LocatedViolation, PathKey, child, has_child
+from cutegen.errors import ConfigValueError, Violation
+from cutegen.schema_hints import field_hint, value_hint
+from cutegen.yamlread import Document, LocatedViolation, Mark, PathKey, child, has_child
 from cutegen.yamlwrite import clip, dotted, flow, scalar
 
-__all__ = ["EXAMPLES", "describe", "explain_errors", "suggest", "unknown_field"]
+__all__ = [
+    "EXAMPLES",
+    "annotation_at",
+    "describe",
+    "explain_errors",
+    "explain_fields",
+    "suggest",
+    "unknown_field",
+]
 
 EXAMPLES: dict[str, str] = {
     "arch": "sm_80",
@@ -45,6 +55,8 @@ EXAMPLES: dict[str, str] = {
     "limits": "{max_registers: 255}",
 }
 
+Model = type[pydantic.BaseModel]
+
 _KIND_ERRORS = (
     "int_type",
     "int_from_float",
@@ -60,11 +72,13 @@ _KIND_ERRORS = (
 _LENGTH_ERRORS = ("too_long", "too_short")
 
 
-def explain_errors(error: pydantic.ValidationError, document: Document) -> list[LocatedViolation]:
+def explain_errors(
+    error: pydantic.ValidationError, document: Document, root: Model = GemmConfig
+) -> list[LocatedViolation]:
     """One violation for each mistake, in the order of the file."""
     grouped: dict[PathKey, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
-        grouped.setdefault(_data_path(detail["loc"], document.data), []).append(detail)
+        grouped.setdefault(_data_path(detail["loc"], document.data, root), []).append(detail)
     found = []
     for path, details in grouped.items():
         # A branch of a union that went wrong deeper inside is the one that was meant.
@@ -72,19 +86,54 @@ def explain_errors(error: pydantic.ValidationError, document: Document) -> list[
             d["type"] in _KIND_ERRORS for d in details
         ):
             continue
-        found.append((document.at_value(path), path, _explain(path, details, document)))
+        found.append((document.at_value(path), path, _explain(path, details, document, root)))
     found.sort(key=lambda item: (item[0], str(item[1])))
     return [violation for _, _, violation in found]
 
 
-def _explain(path: PathKey, details: Sequence[ErrorDetails], document: Document) -> LocatedViolation:
+def explain_fields(
+    root: Model, fields: Mapping[str, Any], error: pydantic.ValidationError
+) -> ConfigValueError:
+    """What is wrong with the fields of a config, or of a part of it, that is made in Python."""
+    data = _plain(dict(fields))
+    document = Document(name=root.__name__, data=data, values=dict.fromkeys(_paths(data), Mark(1, 1)))
+    violations = [
+        Violation(rule=v.rule, field=v.field, got=v.got, need=v.need, fix=v.fix)
+        for v in explain_errors(error, document, root)
+    ]
+    count = f"{len(violations)} mistake{'s' if len(violations) > 1 else ''}"
+    return ConfigValueError(f"{root.__name__}(...) has {count}", violations)
+
+
+def _paths(data: Any, path: PathKey = ()) -> Iterator[PathKey]:
+    """The path of every value in plain data."""
+    yield path
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, tuple) else ()
+    for key, value in entries:
+        yield from _paths(value, (*path, key))
+
+
+def _plain(value: Any) -> Any:
+    """Python values as YAML has them: models as mappings, lists as tuples, other objects by their name."""
+    if isinstance(value, pydantic.BaseModel):
+        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(inner) for inner in value)
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def _explain(
+    path: PathKey, details: Sequence[ErrorDetails], document: Document, root: Model
+) -> LocatedViolation:
     kinds = {d["type"] for d in details}
     first = details[0]
     value = first["input"]
-    annotation = annotation_at(path)
+    annotation = annotation_at(path, root)
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
     if "extra_forbidden" in kinds:
-        need, got, fix = unknown_field(path)
+        need, got, fix = unknown_field(path, value, root)
         return _violation(document, path, need, got, fix, at_key=True)
     if "missing" in kinds and path not in document.values:
         example = EXAMPLES.get(name, "...")
@@ -92,14 +141,14 @@ def _explain(path: PathKey, details: Sequence[ErrorDetails], document: Document)
     if kinds & {*_KIND_ERRORS, *_LENGTH_ERRORS, "missing"} and annotation is not None:
         value = value_at(document.data, path)
         need = f"must be {describe(annotation)}"
-        return _violation(document, path, need, clip(flow(value)), _way_out(name, value, annotation))
+        return _violation(document, path, need, clip(flow(value)), _way_out(path, name, value, annotation))
     bounds = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
     if first["type"] in bounds:
         key, words = bounds[first["type"]]
         limit = first.get("ctx", {}).get(key)
         return _violation(document, path, f"must be {words} {limit}", flow(value), f"write {limit}")
     text = first["msg"].removeprefix("Value error, ")
-    return _violation(document, path, text, clip(flow(value)), _way_out(name, value, annotation))
+    return _violation(document, path, text, clip(flow(value)), _way_out(path, name, value, annotation))
 
 
 def _violation(
@@ -111,18 +160,19 @@ def _violation(
     )
 
 
-def unknown_field(path: PathKey) -> tuple[str, str, str]:
+def unknown_field(path: PathKey, value: Any = None, root: Model = GemmConfig) -> tuple[str, str, str]:
     """Need, got and fix for a key that is no field."""
     name = str(path[-1])
-    model = _model_in(annotation_at(path[:-1]))
+    model = _model_in(annotation_at(path[:-1], root))
     names = list(model.model_fields) if model else []
-    fix = suggest(name, names)
+    fix = field_hint(path, value) or suggest(name, names)
     if path == ("matrix",):
         fix = "build a matrix file with 'cutegen matrix FILE'"
     if fix is None:
         elsewhere = [dotted(p) for p in _all_fields(GemmConfig, ()) if p[-1] == name]
         fix = f"did you mean {' or '.join(elsewhere[:3])}?" if elsewhere else None
-    owner = f"of {dotted(path[:-1])}" if len(path) > 1 else "of a config"
+    whole = "a config" if root is GemmConfig else root.__name__
+    owner = f"of {dotted(path[:-1])}" if len(path) > 1 else f"of {whole}"
     return f"must be a field {owner}", clip(scalar(name), 40), fix or f"use one of {', '.join(names)}"
 
 
@@ -138,7 +188,10 @@ def suggest(word: str, names: Iterable[str]) -> str | None:
     return f"did you mean {lowered[close[0]]}?" if close else None
 
 
-def _way_out(name: str, value: Any, annotation: Any) -> str:
+def _way_out(path: PathKey, name: str, value: Any, annotation: Any) -> str:
+    hint = value_hint(path, value)
+    if hint is not None:
+        return hint
     literals = list(_literals(annotation))
     if isinstance(value, str) and literals:
         names = [*literals, *ALIASES] if set(DTYPES) <= set(literals) else literals
@@ -160,27 +213,27 @@ def value_at(data: Any, path: PathKey) -> Any:
     return data
 
 
-def _data_path(loc: Sequence[str | int], data: Any) -> PathKey:
+def _data_path(loc: Sequence[str | int], data: Any, root: Model) -> PathKey:
     """The path of an error within the data: pydantic puts names of union branches in between."""
     path: list[str | int] = []
     for position, part in enumerate(loc):
         last = position == len(loc) - 1
         if has_child(data, part):
             data = child(data, part)
-        elif not (last and isinstance(data, dict) and isinstance(part, str) and _is_field(path, part)):
+        elif not (last and isinstance(data, dict) and isinstance(part, str) and _is_field(path, part, root)):
             continue
         path.append(part)
     return tuple(path)
 
 
-def _is_field(path: Sequence[str | int], name: str) -> bool:
-    model = _model_in(annotation_at(tuple(path)))
+def _is_field(path: Sequence[str | int], name: str, root: Model) -> bool:
+    model = _model_in(annotation_at(tuple(path), root))
     return model is not None and name in model.model_fields
 
 
-def annotation_at(path: PathKey) -> Any:
-    """The declared type at a path of the config, or None where there is none."""
-    current: Any = GemmConfig
+def annotation_at(path: PathKey, root: Model = GemmConfig) -> Any:
+    """The declared type at a path of the config, or of a part of it; None where there is none."""
+    current: Any = root
     for part in path:
         if isinstance(part, str):
             model = _model_in(current)

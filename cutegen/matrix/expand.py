@@ -36,13 +36,18 @@ from typing import Any, Literal, NoReturn
 
 from cutegen.errors import ConfigError
 from cutegen.loader import LoadedConfig, read_text, validate
-from cutegen.schema_errors import annotation_at, suggest, unknown_field
+from cutegen.schema_errors import annotation_at, describe, suggest, unknown_field
 from cutegen.yamlread import Document, LocatedViolation, PathKey, parse
 from cutegen.yamlwrite import clip, dotted, flow
 
 __all__ = ["Case", "Matrix", "expand", "load_matrix", "select", "shard"]
 
 MAX_CASES = 10_000
+_LIST = (
+    "a list of 3 integers",
+    "a list of 2 integers",
+    "a list of 3 entries",
+)  # how such a type ends in words
 _RESERVED = ("include", "exclude", "illegal")
 
 Fields = tuple[str, ...]
@@ -183,6 +188,10 @@ class _Expansion:
                     path, clip(flow(values)), "must be a list with a value", f"write [{flow(values)}]"
                 )
                 continue
+            kind = describe(annotation_at(tuple(fields[0].split(".")))) if len(fields) == 1 else ""
+            if kind.endswith(_LIST) and all(isinstance(v, int) for v in values):
+                self._fault(path, clip(flow(values)), f"each value must be {kind}", f"write [{flow(values)}]")
+                continue
             for field in fields:
                 for other in itertools.chain.from_iterable(axes):
                     if _overlap(field, other):
@@ -268,7 +277,7 @@ class _Expansion:
                 extended[i].update({fields: v for fields, v in fresh.items() if fields})
             if not matches:
                 added.append(dict(entry))
-        if not extended and not added:
+        if not extended and not added and not self.faults:
             self._fault(("matrix",), "none", "must leave a case", "add a list, or exclude less")
         return extended + added
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from cutegen.config import GemmConfig
 from cutegen.errors import Violation
+from cutegen.loader import located
 from cutegen.resolve import resolve
 from cutegen.rules import (  # noqa: F401  # each module registers its rules
     bounds,
@@ -48,7 +49,8 @@ def _applies(rule: Rule, hopper: bool) -> bool:
 def check(cfg: GemmConfig) -> list[Violation]:
     """Everything that makes a config impossible; an empty list means that it is legal.
 
-    The config is resolved first. No config raises: whatever pydantic accepts is judged.
+    The config is resolved first. No config raises: whatever pydantic accepts is judged. Violations of a
+    config that was loaded from a file carry their place in it.
     """
     facts = Facts(cfg, resolve(cfg))
     hopper = facts.cfg.mainloop == "tma_wgmma"
@@ -57,4 +59,4 @@ def check(cfg: GemmConfig) -> list[Violation]:
             facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
     if not hopper:
         facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
-    return facts.found
+    return located(cfg, facts.found)

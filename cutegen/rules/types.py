@@ -98,9 +98,9 @@ def atom_exists(facts: Facts) -> Iterator[Finding]:
     )
     least = sum(_COST[f] for f in ways[0])
     best = [w for w in ways if sum(_COST[f] for f in w) == least][:_MOST_LISTED]
-    texts = [", ".join(f"{field}: {value}" for field, value in way.items()) for way in best]
+    texts = [" with ".join(f"{field}: {value}" for field, value in way.items()) for way in best]
     yield Finding(
-        field="tiled_mma.atom",
+        field=next(iter(best[0])),
         got=f"{cfg.a.dtype} x {cfg.b.dtype} -> {cfg.accumulator}, mainloop {cfg.mainloop}, {cfg.arch}",
         need="an MMA operation must exist for operand types, accumulator, mainloop and arch",
         fix=f"use {either(texts)}",

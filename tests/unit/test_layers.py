@@ -18,7 +18,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors version",
         "settings install dtypes arch yamlwrite yamlread",
         "layout atoms wgmma_atoms numerics",
-        "problem config schema schema_errors loader",
+        "problem config schema schema_errors schema_hints loader",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma",
         "render wgmma_context idiomatic seal reference",
         "toolchain cache launcher build emulator budget",

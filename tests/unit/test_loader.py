@@ -126,9 +126,9 @@ def test_auto_and_empty_mean_left_out(field: str, text: str) -> None:
         # values
         ("arch: sm80\na: {dtype: f16}\nb: {dtype: f16}\n", "1:7", "did you mean sm_80?"),
         ("arch: 80\na: {dtype: f16}\nb: {dtype: f16}\n", "1:7", "must be one of sm_75"),
-        ("arch: sm_90\na: {dtype: f16}\nb: {dtype: f16}\n", "1:7", "did you mean sm_90a?"),
+        ("arch: sm_90\na: {dtype: f16}\nb: {dtype: f16}\n", "1:7", "arch: sm_80 with --target sm_90"),
         ("arch: sm_80\na: {dtype: bfloat}\nb: {dtype: f16}\n", "2:12", "did you mean bfloat16?"),
-        ("arch: sm_80\na: {dtype: FP16}\nb: {dtype: f16}\n", "2:12", "did you mean fp16?"),
+        ("arch: sm_80\na: {dtype: FP16}\nb: {dtype: f16}\n", "2:12", "did you mean f16?"),
         ("arch: sm_80\na: f16\nb: {dtype: f16}\n", "2:4", "a: must be a mapping with dtype, major"),
         (f"{MINIMAL}mainloop: multistaged\n", "4:11", "did you mean multistage?"),
         (f'{MINIMAL}stages: "3"\n', "4:9", "write 3, without quotes"),
