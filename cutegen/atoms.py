@@ -1,7 +1,7 @@
 """The MMA and copy atoms that cutegen can use, with their thread-value layouts.
 
-Layouts are those of ``cute/atom/mma_traits_sm75.hpp``, ``mma_traits_sm80.hpp`` and
-``mma_traits_sm89.hpp``: (thread, value) to the column-major index of (M,K), (N,K) or (M,N).
+Layouts are those of ``cute/atom/mma_traits_sm75.hpp``, ``mma_traits_sm80.hpp``, ``mma_traits_sm89.hpp``
+and ``mma_traits_sm90.hpp``: (thread, value) to the column-major index of (M,K), (N,K) or (M,N).
 A test compares each of them with CuTe's own traits.
 """
 
@@ -88,6 +88,17 @@ _TV: dict[tuple[tuple[int, int, int], int], tuple[Layout, Layout, Layout]] = {
         _16x8_ROW,
     ),
     ((8, 8, 4), 64): (_8x4, _8x4, _8x8_ROW),
+    ((16, 8, 4), 64): (_L(((4, 8), 2), ((16, 1), 8)), _8x4, _16x8_ROW),
+    ((16, 8, 8), 64): (
+        _L(((4, 8), (2, 2)), ((16, 1), (8, 64))),
+        _L(((4, 8), 2), ((8, 1), 32)),
+        _16x8_ROW,
+    ),
+    ((16, 8, 16), 64): (
+        _L(((4, 8), (2, 4)), ((16, 1), (8, 64))),
+        _L(((4, 8), 4), ((8, 1), 32)),
+        _16x8_ROW,
+    ),
     ((8, 8, 16), 8): (_8x16_ROW, _8x16_ROW, _8x8_ROW),
     ((16, 8, 16), 8): (_L(((4, 8), (4, 2)), ((64, 1), (16, 8))), _8x16_ROW, _16x8_ROW),
     ((16, 8, 32), 8): (
@@ -150,6 +161,7 @@ MMA_ATOMS: dict[str, MmaAtom] = {
         _mma(80, (16, 8, 8), "f32", "bf16", "bf16"),
         _mma(80, (16, 8, 8), "f32", "tf32", "tf32"),
         _mma(80, (16, 8, 4), "f32", "tf32", "tf32"),
+        *(_mma(90, (16, 8, k), "f64", "f64", "f64") for k in (16, 8, 4)),
         _mma(80, (8, 8, 4), "f64", "f64", "f64"),
         *(_mma(80, (16, 8, 32), "s32", a, b) for a in _INTS for b in _INTS),
         *(_mma(80, (16, 8, 16), "s32", a, b) for a in _INTS for b in _INTS),

@@ -245,7 +245,10 @@ def as_config(value: Any) -> GemmConfig:
 class GemmConfig(_Model):
     """D(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n) as one CuTe kernel."""
 
-    arch: ArchName = Field(description="Feature level of the kernel; the binary may target a newer GPU.")
+    arch: ArchName = Field(
+        description="Feature level of the kernel; the binary may target a newer GPU (--target). The "
+        "multistage mainloop is mma.sync on every one of them, sm_90a too."
+    )
     mainloop: Annotated[MainloopName | None, Auto] = Field(
         default=None,
         description="multistage: tensor cores, fed from a ring of k-tiles in shared memory; direct: tensor "

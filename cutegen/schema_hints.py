@@ -184,8 +184,8 @@ def _arch_hint(value: str) -> str | None:
     if cc not in _NEWER:
         return None
     text = f"use arch: sm_80 with --target sm_{cc}, a binary of mma.sync kernels for that GPU"
-    if same is not None:
-        text += (
-            f"; or arch: {same}, whose multistage mainloop is mma.sync, too, with its larger shared memory"
-        )
+    if same == "sm_90a":
+        text += "; or arch: sm_90a for mainloop: tma_wgmma (its multistage mainloop is mma.sync, too)"
+    elif same is not None:
+        text += f"; or arch: {same}: its multistage mainloop is mma.sync, too, with more shared memory"
     return text

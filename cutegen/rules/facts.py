@@ -129,11 +129,17 @@ class OperandFacts:
 
     @property
     def vector(self) -> int | None:
-        """Elements of one copy, when a whole number."""
+        """Elements of one copy, when a whole number that some copy can move."""
         bits = self.copy.bits
-        if not self.facts.uses_smem or bits is None or bits < 1 or bits % self.dtype.bits:
+        if not self.facts.uses_smem or bits is None or bits not in self.widths or bits % self.dtype.bits:
             return None
         return bits // self.dtype.bits
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Widths in bits that the copy's atom, or any atom while there is none, can move."""
+        known = [self.copy_atom] if self.copy_atom is not None else list(COPY_G2S.values())
+        return tuple(sorted({bits for atom in known for bits in atom.bits}, reverse=True))
 
     @property
     def threads(self) -> Layout | None:

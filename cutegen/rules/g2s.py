@@ -68,17 +68,23 @@ def g2s_atom_arch(operand: OperandFacts) -> Iterator[Finding]:
 def g2s_width(operand: OperandFacts) -> Iterator[Finding]:
     """The atom can move this many bytes."""
     atom, bits = operand.copy_atom, operand.copy.bits
-    if atom is None or bits is None or bits < 1 or bits in atom.bits:
+    if not operand.facts.uses_smem or bits is None or bits < 1 or bits in operand.widths:
         return
-    widths = [w for w in atom.bits if w % operand.dtype.bits == 0]
-    others = [a.name for a in COPY_G2S.values() if bits in a.bits and a.min_cc <= operand.facts.arch.cc]
-    fixes = [f"g2s.{operand.which}.bits: {either(widths)}"] if widths else []
-    fixes += [f"g2s.{operand.which}.atom: {either(others)}"] if others else []
+    most = 8 * (operand.config.align or 16)
+    field, element = f"g2s.{operand.which}", operand.dtype.bits
+    widths = [w for w in operand.widths if w % element == 0 and w <= most]
+    others = [
+        a.name
+        for a in COPY_G2S.values()
+        if bits in a.bits and bits % element == 0 and bits <= most and a.min_cc <= operand.facts.arch.cc
+    ]
+    fixes = [f"{field}.bits: {w}" for w in widths] + [f"{field}.atom: {name}" for name in others]
     yield Finding(
-        field=f"g2s.{operand.which}.bits",
-        got=f"{bits} ({bits / 8:g} B) with {atom.name}",
-        need=f"{atom.name} moves {either(f'{w // 8} B' for w in sorted(atom.bits))} only",
-        fix=f"use {either(fixes)}",
+        field=f"{field}.bits",
+        got=f"{bits} ({bits / 8:g} B)" + (f" with {atom.name}" if atom else ""),
+        need=f"{atom.name if atom else 'a copy'} moves {either(f'{w // 8} B' for w in operand.widths[::-1])} "
+        "only",
+        fix=f"use {either(fixes)}" if fixes else f"leave {field} out",
     )
 
 
@@ -93,14 +99,18 @@ def g2s_element(operand: OperandFacts) -> Iterator[Finding]:
     bits, atom = operand.copy.bits, operand.copy_atom
     if not operand.facts.uses_smem or bits is None or bits < 1 or bits % operand.dtype.bits == 0:
         return
-    if atom is not None and bits not in atom.bits:
+    if bits not in operand.widths:
         return  # no width that the atom has: said already
-    widths = [w for w in (atom.bits if atom else (128, 64, 32)) if w % operand.dtype.bits == 0]
+    most = 8 * (operand.config.align or 16)
+    widths = [w for w in operand.widths if w % operand.dtype.bits == 0 and w <= most]
+    fixes = [f"g2s.{operand.which}.bits: {w}" for w in widths]
+    if atom is not None and not fixes:
+        fixes = [f"g2s.{operand.which}: {{atom: UniversalCopy, bits: {operand.dtype.bits}}}"]
     yield Finding(
         field=f"g2s.{operand.which}.bits",
         got=str(bits),
         need=f"must be a multiple of the {operand.dtype.bits} bits of {operand.dtype.name}",
-        fix=f"use g2s.{operand.which}.bits: {either(widths)}",
+        fix=f"use {either(fixes)}",
     )
 
 
@@ -336,13 +346,21 @@ def swizzle_keeps_vectors(operand: OperandFacts) -> Iterator[Finding]:
     swizzle, vector = operand.swizzle, operand.vector
     if swizzle is None or vector is None or swizzle.b == 0 or (1 << swizzle.m) >= vector:
         return
-    m = (vector - 1).bit_length()
+    m, bits = (vector - 1).bit_length(), (1 << swizzle.m) * operand.dtype.bits
+    copy = f"g2s.{operand.which}.bits: {bits}"
+    if operand.copy_atom is not None and bits not in operand.copy_atom.bits:
+        cc = operand.facts.arch.cc
+        able = [a.name for a in COPY_G2S.values() if bits in a.bits and a.min_cc <= cc]
+        copy = f"g2s.{operand.which}.atom: {able[0]} with {copy}" if able else ""
+    ways = [
+        f"smem.{operand.which}.swizzle: {yaml_list((swizzle.b, m, swizzle.s))}",
+        *([copy] if copy else []),
+    ]
     yield Finding(
         field=f"smem.{operand.which}.swizzle",
         got=f"{swizzle} (2^{swizzle.m} elements are {(1 << swizzle.m) * operand.dtype.bytes} B)",
         need=f"2^M elements must span at least {vector * operand.dtype.bytes} bytes, one copy",
-        fix=f"use smem.{operand.which}.swizzle: {yaml_list((swizzle.b, m, swizzle.s))}, or "
-        f"g2s.{operand.which}.bits: {(1 << swizzle.m) * operand.dtype.bits}",
+        fix=f"use {either(ways)}",
     )
 
 

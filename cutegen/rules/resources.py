@@ -52,7 +52,8 @@ def stages_fit(facts: Facts) -> Iterator[Finding]:
     roomy = [a.name for a in ARCHS.values() if a.smem_per_block >= stages * each and a.cc > facts.arch.cc]
     fixes = [f"stages: {most}, the most that fit"] if most else []
     fixes += [] if most else _smaller_tile(facts, limit)
-    fixes += [f"arch: {roomy[0]}"] if roomy else []
+    if roomy:  # an 'a' arch is built for that GPU alone
+        fixes.append(f"arch: {roomy[0]}" + (f" and target {roomy[0]}" if roomy[0].endswith("a") else ""))
     yield Finding(
         field="stages" if most else "tile",
         got=f"{stages} x {each} B = {stages * each} B",

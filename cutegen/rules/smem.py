@@ -8,7 +8,7 @@ from math import lcm
 from cutegen.config import SmemLayout
 from cutegen.layout.partition import atom_is_ordered, fills_gaps, gap_places
 from cutegen.resolve.bounds import SWIZZLE_BITS, swizzle_is_sane
-from cutegen.rules.facts import OperandFacts
+from cutegen.rules.facts import OperandFacts, flat
 from cutegen.rules.registry import Finding, operand_rule
 from cutegen.rules.suggest import default_smem, smem_yaml, tile_yaml
 from cutegen.rules.text import either, multiples, swizzle_text, yaml_list
@@ -112,7 +112,12 @@ def smem_atom_divides(operand: OperandFacts) -> Iterator[Finding]:
             fixes.append(f"({default.shape[0]},{default.shape[1]}){swizzle}")
         index = 2 if mode else operand.mode
         span = facts.atom.shape[index] * (facts.layout or (1, 1, 1))[index] if facts.atom else 1
-        larger = multiples(extents[mode], lcm(extent, span))[-1]
+        pieces = [extent, span]  # what else must divide the tile: permutation, copy
+        if (permutation := facts.permutation[index]) is not None:
+            pieces.append(permutation.size)
+        if operand.threads is not None and operand.values is not None:
+            pieces.append(flat(operand.threads.shape)[mode] * flat(operand.values.shape)[mode])
+        larger = multiples(extents[mode], lcm(*pieces))[-1]
         fixes.append(f"B{letter}={larger}")
         written = [f"smem.{operand.which}: {smem_yaml(default)}"] if default is not None else []
         written.append(tile_yaml(facts, index, larger))

@@ -10,7 +10,7 @@ from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, MmaAtom
 from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.resolve import resolve
-from cutegen.rules import check
+from cutegen.rules import judge
 
 __all__ = ["explicit_config", "legal_config", "sparse_config", "wild_config"]
 
@@ -101,7 +101,7 @@ def legal_config(rng: Random, **keep: Any) -> GemmConfig:
     """The resolved form of a sparse config that the rules accept."""
     while True:
         cfg = sparse_config(rng, **keep)
-        if not check(cfg):
+        if not judge(cfg):
             return resolve(cfg)
 
 

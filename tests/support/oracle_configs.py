@@ -158,6 +158,12 @@ HANDMADE: dict[str, dict[str, Any]] = {
         "b": {"dtype": "f64"},
         "tile": [64, 48, 16],
     },
+    "f64_of_hopper": {
+        "arch": "sm_90a",
+        "a": {"dtype": "f64"},
+        "b": {"dtype": "f64", "major": "n"},
+        "tile": [32, 32, 16],
+    },
     "integers": {
         "arch": "sm_80",
         "a": {"dtype": "s8"},

@@ -53,27 +53,25 @@ CASES = [
         "atom-exists",
         config(FP8),
         config(FP8, arch="sm_89"),
-        "tiled_mma.atom",
+        "arch",
         ("e4m3 x e4m3 -> f32", "arch: sm_89"),
     ),
     Case(
         "atom-exists",
         config({"b.dtype": "bf16"}),
         config(),
-        "tiled_mma.atom",
+        "b.dtype",
         ("f16 x bf16", "b.dtype: f16", "a.dtype: bf16"),
     ),
-    Case(
-        "atom-exists", config(F32, mainloop="multistage"), config(F32), "tiled_mma.atom", ("mainloop: simt",)
-    ),
+    Case("atom-exists", config(F32, mainloop="multistage"), config(F32), "mainloop", ("mainloop: simt",)),
     Case(
         "atom-exists",
         config(accumulator="s32"),
         config(accumulator="f16"),
-        "tiled_mma.atom",
+        "accumulator",
         ("accumulator",),
     ),
-    Case("atom-exists", config(TF32, arch="sm_75"), config(TF32), "tiled_mma.atom", ("arch: sm_80",)),
+    Case("atom-exists", config(TF32, arch="sm_75"), config(TF32), "arch", ("arch: sm_80",)),
     Case(
         "atom-known",
         base({"tiled_mma.atom": "SM80_16x8x16_F32F16F16F32_TT"}),

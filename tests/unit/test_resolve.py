@@ -243,6 +243,13 @@ class TestDefaultsAreGood:
         assert resolved.g2s.a.threads is not None
         assert resolved.g2s.a.threads.stride == (1, 32)
 
+    @pytest.mark.parametrize(("k", "atom"), [(16, "SM90_16x8x16"), (8, "SM90_16x8x8"), (4, "SM90_16x8x4")])
+    def test_f64_uses_the_wide_atoms_of_hopper(self, k: int, atom: str) -> None:
+        f64 = {"a.dtype": "f64", "b.dtype": "f64"}
+        wide = resolve(config(f64, arch="sm_90a", tile=[64, 64, k])).tiled_mma.atom
+        assert wide == f"{atom}_F64F64F64F64_TN"
+        assert resolve(config(f64, tile=[64, 64, k])).tiled_mma.atom == "SM80_8x8x4_F64F64F64F64_TN"
+
     def test_a_narrow_tile_gets_a_narrow_atom(self) -> None:
         assert resolve(config(tile=[64, 64, 8])).tiled_mma.atom == "SM80_16x8x8_F32F16F16F32_TN"
         assert resolve(config(tile=[64, 64, 48])).tiled_mma.atom == "SM80_16x8x16_F32F16F16F32_TN"

@@ -46,6 +46,33 @@ def test_every_way_out_removes_its_violation(case: Case) -> None:
             assert violation not in check(after), f"{way}: {violation}"
 
 
+def broken_ways(cfg: GemmConfig) -> list[str]:
+    """The ways out of a config's violations that do not remove them, or break something else."""
+    found = check(cfg)
+    known = {(v.rule, v.field) for v in found}
+    return [
+        f"{violation}\n{way}"
+        for violation in found
+        for way, after in fixed_configs(cfg, violation)
+        if not {(v.rule, v.field) for v in check(after)} <= known - {(violation.rule, violation.field)}
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_way_out_breaks_anything_else(case: Case) -> None:
+    assert broken_ways(case.broken) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_way_out_of_a_random_config_breaks_anything_else(seed: int) -> None:
+    for number in range(8):
+        rng = Random(1000 * seed + number)
+        for make in (sparse_config, explicit_config):
+            cfg = make(rng)
+            if len(check(cfg)) in (1, 2):  # of more, the trials may run out
+                assert broken_ways(cfg) == [], dump(cfg)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configs_can_be_repaired(seed: int) -> None:
     rng = Random(seed)

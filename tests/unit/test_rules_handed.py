@@ -52,7 +52,7 @@ class TestA02SmemAtomWiderThanTheTile:
     def test_the_other_mode(self) -> None:
         found = only(base({"smem.b": {"shape": [48, 32], "stride": [32, 1]}}))
         assert "smem atom N 48 does not divide BN 128" in str(found)
-        assert "BN=144" in found.fix
+        assert "BN=192" in found.fix  # which warps and copies divide, too
 
 
 class TestA04SwizzleShift:
