@@ -130,12 +130,16 @@ def repaired(cfg: GemmConfig, found: list[Violation], judge: Judge) -> list[Viol
             if good:
                 guess = re.match(r"did you mean \S+\? |", violation.fix)
                 said = either(_said(way) for way in good)
-                violation = replace(violation, fix=f"{guess[0] if guess else ''}use {said}")
+                verb = "" if said.startswith("leave ") else "use "
+                violation = replace(violation, fix=f"{guess[0] if guess else ''}{verb}{said}")
         result.append(violation)
     return result
 
 
 def _said(way: Way) -> str:
+    """A way as :func:`ways_out` reads it."""
+    if len(way) == 1 and None in way.values():
+        return f"leave {next(iter(way))} out"
     return " with ".join(f"{path}: {'auto' if value is None else flow(value)}" for path, value in way.items())
 
 

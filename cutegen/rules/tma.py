@@ -156,6 +156,6 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 field=field,
                 got=str(value),
-                need=f"mainloop {cfg.mainloop} has none",
+                need=f"only mainloop tma_wgmma has it, mainloop {cfg.mainloop} has none",
                 fix=f"leave {field} out, or use mainloop: tma_wgmma with arch: sm_90a",
             )
