@@ -68,7 +68,7 @@ def _orders(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     "--mainloop",
     "mainloops",
     multiple=True,
-    type=click.Choice(["simt", "direct", "multistage"]),
+    type=click.Choice(["simt", "direct", "multistage", "tma_wgmma"]),
     help="Only such configs.",
 )
 @click.option(

@@ -17,7 +17,7 @@ from cutegen.rules import check
 from cutegen.trial import Problem, default_problems
 from cutegen.yamlwrite import flow
 
-__all__ = ["Case", "Choices", "Expectation", "Failure", "make_case", "problems_of", "repro"]
+__all__ = ["Case", "Choices", "Expectation", "Failure", "make_case", "problems_of", "repro", "styles_of"]
 
 Expectation = Literal["accepted", "refused"]
 
@@ -152,10 +152,16 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
         if chosen is None and refused and len(rules) == 1 and _derivable(config):
             chosen = Case(seed=seed, config=config, expectation="refused")
         elif chosen is None and not refused and not rules:
-            chosen = Case(seed=seed, config=config, style=style, orders=(0, seed % 1000 + 1))
+            chosen = Case(seed=seed, config=config, orders=(0, seed % 1000 + 1))
+            chosen = replace(chosen, style=style if style in styles_of(config) else "resolved")
         elif not rules:
             companions.append(config)
     return replace(chosen, companions=tuple(companions)), drawn
+
+
+def styles_of(config: GemmConfig) -> tuple[Style, ...]:
+    """The styles in which a config can be rendered."""
+    return ("resolved",) if resolve(config).mainloop == "tma_wgmma" else ("resolved", "idiomatic")
 
 
 def _derivable(config: GemmConfig) -> bool:

@@ -10,6 +10,7 @@ from cutegen.arch import ARCHS, ArchName
 from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, MmaAtom
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
+from cutegen.fuzz.hopper import odd_fields, wgmma_data
 from cutegen.resolve import resolve
 from cutegen.rules import check
 
@@ -37,6 +38,8 @@ def sparse_config(
     """
     arch = rng.choice(list(archs or ARCHS))
     mainloop = rng.choice(mainloops or _MAINLOOPS)
+    if mainloop == "tma_wgmma" or (not mainloops and arch == "sm_90a" and rng.random() < 0.5):
+        return GemmConfig.model_validate(wgmma_data(rng))
     atom = rng.choice(
         [a for a in MMA_ATOMS.values() if a.min_cc <= ARCHS[arch].cc and a.is_simt == (mainloop == "simt")]
     )
@@ -114,6 +117,11 @@ def odd_config(rng: Random, **choices: Any) -> GemmConfig:
     """A legal resolved config with odd values in one to three fields, which may or may not be legal."""
     base = legal_config(rng, **choices)
     data = base.model_dump()
+    if base.mainloop == "tma_wgmma":
+        fields = odd_fields(rng, base.a.dtype)
+        for name in rng.sample(list(fields), rng.randint(1, 3)):
+            data[name] = fields[name]
+        return GemmConfig.model_validate(data)
     atom = MMA_ATOMS[base.tiled_mma.atom or ""]
     tile, layout = base.tile or (1, 1, 1), base.tiled_mma.layout or (1, 1, 1)
     kinds = ["permutation", "smem", "swizzle", "g2s", "s2r", "stages", "store", "align", "warps"]

@@ -11,10 +11,10 @@ from cutegen.emulated import EmulatedArtifact
 from cutegen.emulator import HostToolchain
 from cutegen.emulator import compile as compile_for_cpu
 from cutegen.errors import ArgumentError, CompileError, ConfigError, LaunchError
-from cutegen.fuzz.case import Case, Failure, problems_of
+from cutegen.fuzz.case import Case, Failure, problems_of, styles_of
 from cutegen.loader import dump, loads
 from cutegen.plan import Plan, derive, plan
-from cutegen.render import RenderedKernel, Style, render
+from cutegen.render import RenderedKernel, render
 from cutegen.resolve import resolve
 from cutegen.rules import check
 from cutegen.toolchain import Toolchain
@@ -29,7 +29,6 @@ NOT_FORCED: dict[str, str] = {
     "g2s-align": "what the user promises about pointers and strides may hold by chance",
     "extent-limit": "the kernel would take hours to compile or to run",
 }
-_STYLES: tuple[Style, ...] = ("resolved", "idiomatic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,7 @@ class Prober:
     def _on_paper(self, case: Case) -> Failure | None:
         """What is wrong with a config up to its text, in both styles."""
         try:
-            for style in _STYLES:
+            for style in styles_of(case.config):
                 styled = replace(case, expectation="accepted", style=style)
                 planned = self._plan(styled)
                 self._reload(styled, planned, self._render(styled, planned))

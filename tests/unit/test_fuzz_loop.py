@@ -47,6 +47,12 @@ class TestCases:
         case, _ = make_case(2, choices)
         assert (case.config.arch, case.config.mainloop, case.style) == ("sm_75", "direct", "idiomatic")
 
+    def test_hopper(self) -> None:
+        choices = Choices(mainloops=("tma_wgmma",))
+        for seed in range(6):
+            case, _ = make_case(seed, choices)
+            assert (case.config.mainloop, case.config.arch, case.style) == ("tma_wgmma", "sm_90a", "resolved")
+
     def test_problems_are_even_and_odd_with_factors(self) -> None:
         problems = problems_of(Case(seed=3, config=base()), resolve(base()))
         assert problems[0].m % 128 == problems[0].n % 128 == 0

@@ -1,0 +1,60 @@
+"""Random configs of the mainloop tma_wgmma."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from cutegen.dtypes import dtype
+
+__all__ = ["odd_fields", "wgmma_data"]
+
+_INPUTS = ("f16", "bf16", "f16", "bf16", "tf32", "e4m3", "e5m2", "s8")
+_OUTPUTS = {"s8": ("s32", "f32", "s8")}
+_ANY = ("f32", "f16", "bf16")
+
+
+def wgmma_data(rng: Random) -> dict[str, Any]:
+    """A config with few fields given, as plain data."""
+    element = rng.choice(_INPUTS)
+    wide = dtype(element).bits == 16  # type: ignore[arg-type]
+    data: dict[str, Any] = {
+        "arch": "sm_90a",
+        "mainloop": "tma_wgmma",
+        "a": {"dtype": element, "major": rng.choice("km") if wide else "k"},
+        "b": {"dtype": element, "major": rng.choice("kn") if wide else "k"},
+        "d": {"dtype": rng.choice(_OUTPUTS.get(element, _ANY)), "major": rng.choice("nnm")},
+    }
+    if rng.random() < 0.3:
+        data["c"] = {"dtype": rng.choice(_OUTPUTS.get(element, _ANY)), "major": rng.choice("nm")}
+    if rng.random() < 0.8:
+        data["tile"] = _tile(rng, element)
+    for name, value in odd_fields(rng, element).items():
+        if rng.random() < 0.3:
+            data[name] = value
+    return data
+
+
+def odd_fields(rng: Random, element: str) -> dict[str, Any]:
+    """Values for the fields that such a config has, which may or may not be legal together."""
+    return {
+        "tile": _tile(rng, element),
+        "stages": rng.randint(1, 8),
+        "schedule": rng.choice(["pingpong", "cooperative"]),
+        "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
+        "epilogue": {"store": rng.choice(["tma", "tma", "direct", "smem"])},
+        "scheduler": {
+            "kind": rng.choice(["static", "persistent"]),
+            "raster": rng.choice("mn"),
+            "group": rng.choice([1, 2, 3, 8]),
+        },
+    }
+
+
+def _tile(rng: Random, element: str) -> list[int]:
+    unit = 32 // dtype(element).bytes  # type: ignore[arg-type]
+    return [
+        64 * rng.choice([1, 1, 2, 2, 2, 3, 4]),
+        8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24]),
+        unit * rng.choice([1, 2, 3, 4, 4, 4, 8]),
+    ]

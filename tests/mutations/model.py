@@ -1,0 +1,270 @@
+"""What a mutation is, the kernels that are mutated, and how one runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cutegen import emulator
+from cutegen.config import GemmConfig
+from cutegen.emulator import EmulatorReport
+from cutegen.emulator.program import compile_program
+from cutegen.errors import LaunchError
+from cutegen.loader import load
+from cutegen.plan import plan
+from cutegen.render import RenderedKernel, render
+from cutegen.toolchain.headers import find_cutlass
+from tests.support.emulated import Problem
+
+__all__ = ["KERNELS", "Kernel", "Mutation", "Outcome", "source_of", "try_mutation"]
+
+ROOT = Path(__file__).parents[2]
+TUTORIALS = "examples/cute/tutorial"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A kernel that is mutated.
+
+    Attributes:
+        title: What the page calls it.
+        example: A config of ``examples/``; empty for a tutorial.
+        stages: Stages instead of the example's.
+        tile: CTA tile instead of the example's.
+        style: Style of the rendering.
+        tutorial: A file of CUTLASS's tutorials; empty for a config.
+        arch: What a tutorial is compiled for.
+        element: Its element type in C++.
+        transposed: Which of (NT, TN) it has.
+        k: K of a tutorial's problem; M is 256 and N is 128.
+        repairs: Changes that make a tutorial clean first.
+    """
+
+    title: str
+    example: str = ""
+    stages: int | None = None
+    tile: tuple[int, int, int] | None = None
+    style: str = "resolved"
+    tutorial: str = ""
+    arch: str = "sm_80"
+    element: str = "cute::half_t"
+    transposed: tuple[int, ...] = (0, 1)
+    k: int = 192
+    repairs: tuple[tuple[str, str], ...] = ()
+
+    def config(self) -> GemmConfig:
+        """The config of a kernel that cutegen renders."""
+        config = load(ROOT / "examples" / f"{self.example}.yaml")
+        changes = {name: value for name in ("stages", "tile") if (value := getattr(self, name))}
+        return config.model_copy(update=changes)
+
+
+_ARRIVED = (
+    "    cp_async_wait<0>();\n",
+    "    cp_async_wait<0>();\n    cutlass::arch::fence_view_async_shared();\n    __syncthreads();\n",
+)
+KERNELS: dict[str, Kernel] = {
+    "multistage": Kernel(title="multistage, sm_80, 3 stages", example="multistage"),
+    "one-stage": Kernel(title="multistage, sm_80, 1 stage", example="multistage", stages=1),
+    "idiomatic": Kernel(
+        title="multistage, sm_80, idiomatic style", example="multistage", tile=(32, 32, 32), style="idiomatic"
+    ),
+    "sm75": Kernel(title="multistage, sm_75, staged in registers", example="sm75_f16"),
+    "direct": Kernel(title="direct, sm_80", example="simple"),
+    "simt": Kernel(title="simt, sm_80", example="gemm_device"),
+    "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),
+    "sgemm_2": Kernel(title="CuTe tutorial sgemm_2.cu", tutorial="sgemm_2.cu", element="float"),
+    "sgemm_sm80": Kernel(title="CuTe tutorial sgemm_sm80.cu", tutorial="sgemm_sm80.cu", transposed=(1,)),
+    "wgmma": Kernel(
+        title="CuTe tutorial wgmma_sm90.cu, mended",
+        tutorial="hopper/wgmma_sm90.cu",
+        arch="sm_90a",
+        k=384,
+        repairs=(_ARRIVED,),
+    ),
+    "wgmma_tma": Kernel(
+        title="CuTe tutorial wgmma_tma_sm90.cu", tutorial="hopper/wgmma_tma_sm90.cu", arch="sm_90a", k=384
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """A change of a kernel's text, and what must be reported.
+
+    Attributes:
+        name: For the test's id and the page.
+        kernel: Key of :data:`KERNELS`.
+        fault: What is wrong, in words.
+        old: Text that is there ``count`` times.
+        new: What takes its place.
+        kinds: Kinds of which at least one must be found; ``conflicts`` stands for a cost above the ideal one,
+            ``numbers`` for wrong numbers and nothing else to find.
+        at: Text of a line that a finding of such a kind must name; empty: any line of the kernel.
+        count: How often the old text stands there.
+        shape: (M, N, K).
+        beta: Factor of C.
+    """
+
+    name: str
+    kernel: str = "multistage"
+    fault: str
+    old: str
+    new: str
+    kinds: tuple[str, ...]
+    at: str = ""
+    count: int = 1
+    shape: tuple[int, int, int] = (128, 128, 128)
+    beta: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one mutation showed.
+
+    Attributes:
+        kind: The first kind found among those that must be; empty when none was.
+        line: The line of the kernel that it names; 0 for wrong numbers, which have none.
+        text: That line.
+        right: Whether the numbers were right in the plain order of threads.
+        rights: In how many of the orders they were.
+        orders: How many were run.
+        found: All findings, in words.
+    """
+
+    kind: str
+    line: int
+    text: str
+    right: bool
+    rights: int
+    orders: int
+    found: tuple[str, ...]
+
+
+_MAIN = """
+int main() {
+  using T = ELEMENT;
+  int m = 256, n = 128, k = EXTENT, bad = 0;
+  for (int t : {TRANSPOSED}) {
+    thrust::host_vector<T> a(m * k), b(n * k), c(m * n);
+    unsigned s = 1;
+    auto next = [&] { s = s * 1664525u + 1013904223u; return T(float(int(s >> 24) % 3 - 1)); };
+    for (auto& x : a) x = next();
+    for (auto& x : b) x = next();
+    for (auto& x : c) x = T(-7.f);
+    thrust::device_vector<T> da = a, db = b, dc = c;
+    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(),
+         t ? k : n, T(0.f), dc.data().get(), m);
+    thrust::host_vector<T> r = dc;
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        float want = 0;
+        for (int x = 0; x < k; ++x) want += float(t ? a[i*k+x] : a[i+x*m]) * float(t ? b[j*k+x] : b[j+x*n]);
+        bad += float(r[i + j * m]) != want;
+      }
+  }
+  return bad != 0;
+}
+"""
+
+
+@cache
+def _rendered(kernel: Kernel) -> RenderedKernel:
+    return render(plan(kernel.config()), style=kernel.style)  # type: ignore[arg-type]
+
+
+def source_of(kernel: Kernel) -> str:
+    """The text of a kernel without a fault; a tutorial comes with a ``main`` that checks its numbers.
+
+    Raises:
+        FileNotFoundError: This CUTLASS has no such tutorial.
+    """
+    if kernel.example:
+        return _rendered(kernel).text
+    path = find_cutlass()[0].include.parent / TUTORIALS / kernel.tutorial
+    text = re.sub(r"\bint\s+main\s*\(", "int tutorial_main(", path.read_text(encoding="utf-8"))
+    for old, new in kernel.repairs:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    transposed = ", ".join(map(str, kernel.transposed))
+    main = _MAIN.replace("ELEMENT", kernel.element).replace("TRANSPOSED", transposed)
+    return text + main.replace("EXTENT", str(kernel.k))
+
+
+def mutated(mutation: Mutation) -> str:
+    """The text with the fault."""
+    text = source_of(KERNELS[mutation.kernel])
+    found = text.count(mutation.old)
+    assert found == mutation.count, f"{mutation.name}: {mutation.old!r} stands {found} times"
+    return text.replace(mutation.old, mutation.new)
+
+
+Run = Callable[..., tuple[EmulatorReport | None, bool]]
+
+
+def _runner(mutation: Mutation, text: str) -> Run:
+    """Compiles; the function runs it and tells whether the numbers are right."""
+    kernel = KERNELS[mutation.kernel]
+    if kernel.example:
+        compiled = emulator.compile(dataclasses.replace(_rendered(kernel), text=text))
+
+        def run(**options: Any) -> tuple[EmulatorReport | None, bool]:
+            problem = Problem(kernel.config(), *mutation.shape, beta=mutation.beta)
+            report = problem.run(compiled, processes=1, timeout=120, **options)
+            return report, problem.exact
+
+        return run
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / Path(kernel.tutorial).name
+        path.write_text(text, encoding="utf-8")
+        program = compile_program(path, arch=kernel.arch)
+
+    def run_program(**options: Any) -> tuple[EmulatorReport | None, bool]:
+        report = program.run(processes=1, timeout=120, **options)
+        return report, report.status == 0
+
+    return run_program
+
+
+def try_mutation(mutation: Mutation, *, orders: int = 0) -> Outcome:
+    """Compile a mutation, run it with all checks, and for its numbers in several orders of threads."""
+    text = mutated(mutation)
+    lines = text.splitlines()
+    run = _runner(mutation, text)
+    report, right = run()
+    assert report is not None
+    own = Path(KERNELS[mutation.kernel].tutorial).name or f"{report.kernel}.cu"
+    kind, line = "", 0
+    for finding in report.findings:
+        if finding.kind in mutation.kinds and finding.place.file == own:
+            shown = lines[finding.place.line - 1] if 0 < finding.place.line <= len(lines) else ""
+            if mutation.at in shown and not kind:
+                kind, line = finding.kind, finding.place.line
+    if "conflicts" in mutation.kinds and report.clean:
+        for t in report.traffic:
+            if t.space == "shared" and t.degree > 1 and t.place.file == own and not kind:
+                kind, line = f"conflicts {t.degree:.2f}x", t.place.line
+    if "numbers" in mutation.kinds and report.clean and not right:
+        kind = "numbers"
+    rights = 0
+    for seed in range(orders):
+        try:
+            _, good = run(sanitize=False, seed=seed)
+        except LaunchError:
+            good = False
+        rights += good
+    return Outcome(
+        kind=kind,
+        line=line,
+        text=lines[line - 1].strip() if line else "",
+        right=right,
+        rights=rights,
+        orders=orders,
+        found=tuple(str(f) for f in report.findings),
+    )

@@ -1,0 +1,104 @@
+"""``docs/mutations.md``: what each mutation showed, as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.mutations.model import KERNELS, ROOT, Mutation, Outcome
+
+__all__ = ["GPU_RESULTS", "PAGE", "RESULTS", "page", "read_results", "write_results"]
+
+PAGE = ROOT / "docs" / "mutations.md"
+RESULTS = ROOT / "docs" / "benchmarks" / "results" / "mutations.json"
+GPU_RESULTS = ROOT / "docs" / "benchmarks" / "results" / "mutations_gpu.json"
+
+_HEAD = """\
+# Mutations
+
+<!-- Written by `python -m tests.mutations`; edit the tables in tests/mutations/ instead. -->
+
+{count} faults are put into kernels, one at a time: every barrier, wait, fence, offset, predicate, swizzle and
+count in turn. The emulator names {named} of them by kind and line; {numbers} show only as wrong numbers.
+`tests/emulated/test_emulator_mutations.py` keeps it so. The kernels are those that cutegen renders, and
+CUTLASS's CuTe tutorials as they come (`wgmma_sm90.cu` has two faults of its own, which are mended first:
+[emulate.md](emulate.md)).
+
+In {lucky} of the {count}, the numbers are right all the same in the plain order of threads, and in {always}
+in all {orders} orders that were run: what finds them is the order of events, not a wrong result. `numbers` in
+the column *found* stands for a fault that shows in wrong numbers only: reading the wrong place is no race.
+Waiting for too few products in `wgmma_sm90.cu` is one, and is a gap: a `cp.async` that overwrites what a
+product in flight still reads is not found. `conflicts` stands for a fault that costs time only, which the
+counts of wavefronts show.
+
+Two changes of `wgmma_tma_sm90.cu` are no faults here, and not in the table: to release a stage before
+`warpgroup_wait`, or not to wait for its release. One warpgroup is both consumer and producer there, and in
+the emulator its wait ends when the products of all its warps are done, so the order is kept all the same.
+{gpu}
+"""
+_GPU = """
+*GPU* says in how many of {runs} runs the numbers were right on a {name} (`docs/benchmarks/mutations_gpu.py`).
+"""
+_NO_GPU = """
+Whether a GPU gives right numbers is not in the table yet: `docs/benchmarks/mutations_gpu.py` builds and runs
+each mutation on one and writes `docs/benchmarks/results/mutations_gpu.json`, from which
+`python -m tests.mutations --page` adds the column.
+"""
+
+
+def write_results(outcomes: Mapping[str, Outcome]) -> None:
+    """Keep what was seen, by name of the mutation."""
+    data = {name: {**asdict(o), "found": len(o.found)} for name, o in outcomes.items()}
+    RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def read_results(path: Path = RESULTS) -> dict[str, Any]:
+    """What was seen, by name of the mutation."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def page(mutations: Sequence[Mutation]) -> str:
+    """The page, from what was seen last.
+
+    Raises:
+        KeyError: A mutation was never run.
+    """
+    seen, gpu = read_results(), read_results(GPU_RESULTS)
+    results = [seen[m.name] for m in mutations]
+    orders = results[0]["orders"]
+    text = _HEAD.format(
+        count=len(mutations),
+        named=sum(r["kind"] != "numbers" for r in results),
+        numbers=sum(r["kind"] == "numbers" for r in results),
+        lucky=sum(r["right"] for r in results),
+        always=sum(r["rights"] == orders for r in results),
+        orders=orders,
+        gpu=_GPU.format(name=gpu["gpu"], runs=gpu["runs"]) if gpu else _NO_GPU,
+    )
+    for key, kernel in KERNELS.items():
+        rows = [m for m in mutations if m.kernel == key]
+        text += f"\n## {kernel.title}\n\n"
+        head = ["fault", "found", "line", "plain order", f"{orders} orders", *(["GPU"] if gpu else [])]
+        text += f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n"
+        for m in rows:
+            r = seen[m.name]
+            line = f"{r['line']}: `{_code(r['text'])}`" if r["line"] else "D"
+            cells = [
+                m.fault,
+                f"`{r['kind']}`",
+                line,
+                "right" if r["right"] else "wrong",
+                f"{r['rights']} right",
+            ]
+            if gpu:
+                cells.append(f"{gpu['right'].get(m.name, '')}")
+            text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
+def _code(text: str) -> str:
+    text = text.replace("|", "\\|")
+    return text if len(text) <= 60 else text[:57] + "..."
