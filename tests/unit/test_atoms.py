@@ -106,9 +106,11 @@ def test_each_element_has_one_owner(atom: MmaAtom) -> None:
 
 def test_the_operations_exist_in_the_arch_headers() -> None:
     text = "".join(p.read_text() for p in (INCLUDE / "cute" / "arch").glob("*.hpp"))
+    traits = (INCLUDE / "cute" / "atom" / "mma_traits_sm90.hpp").read_text()
     for name in (*(a.name for a in TENSOR_CORE), *COPY_S2R, *COPY_G2S):
+        alias = re.search(rf"using {name}\s*= SM90::(\w+);", traits)
         if name != "UniversalCopy":
-            assert re.search(rf"struct {name}\b", text), name
+            assert re.search(rf"struct {alias[1] if alias else name}\b", text), name
     assert "struct UniversalCopy" in text
     assert "struct UniversalFMA" in text
 
