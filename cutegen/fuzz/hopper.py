@@ -42,7 +42,7 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "stages": rng.randint(1, 8),
         "schedule": rng.choice(["pingpong", "cooperative"]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
-        "epilogue": {"store": rng.choice(["tma", "tma", "direct", "smem"])},
+        "epilogue": {"store": rng.choice(["tma", "tma", "direct"])},
         "scheduler": {
             "kind": rng.choice(["static", "persistent"]),
             "raster": rng.choice("mn"),
