@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
 from cutegen.fuzz.case import Case, Choices, Failure, make_case
 from cutegen.fuzz.minimise import minimise
+from cutegen.toolchain.process import Workers
 
 __all__ = ["Summary", "fuzz"]
 
@@ -99,38 +100,35 @@ def fuzz(
         started = following - seed
         return (count is None or started < count) and (seconds is None or clock() - begin < seconds)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            while True:
-                while len(pending) < jobs and wanted():
-                    case, drawn = make_case(following, choices)
-                    following += 1
-                    summary.drawn += drawn["drawn"]
-                    summary.accepted += drawn["accepted"]
-                    summary.refused += drawn["refused"]
-                    pending[pool.submit(probe, case)] = case
-                if not pending:
-                    break
-                done, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    case = pending.pop(future)
-                    failure = future.result()
-                    summary.cases += 1
-                    summary.on_paper += len(case.companions)
-                    summary.forced += case.expectation == "refused"
-                    if case.expectation == "accepted":
-                        summary.styles[case.style] += 1
-                    summary.seconds = clock() - begin
-                    if progress is not None:
-                        progress(summary, failure)
-                    if failure is not None:
-                        # A kind that was minimised once shows the same fault most times.
-                        key = (failure.kind, failure.detail)
-                        if minimise_seconds > 0 and key not in kinds:
-                            failure = minimise(failure, probe, seconds=minimise_seconds, clock=clock)
-                        kinds.add(key)
-                        summary.failures.append(failure)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with Workers(jobs) as pool:
+        while True:
+            while len(pending) < jobs and wanted():
+                case, drawn = make_case(following, choices)
+                following += 1
+                summary.drawn += drawn["drawn"]
+                summary.accepted += drawn["accepted"]
+                summary.refused += drawn["refused"]
+                pending[pool.submit(probe, case)] = case
+            if not pending:
+                break
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                case = pending.pop(future)
+                failure = future.result()
+                summary.cases += 1
+                summary.on_paper += len(case.companions)
+                summary.forced += case.expectation == "refused"
+                if case.expectation == "accepted":
+                    summary.styles[case.style] += 1
+                summary.seconds = clock() - begin
+                if progress is not None:
+                    progress(summary, failure)
+                if failure is not None:
+                    # A kind that was minimised once shows the same fault most times.
+                    key = (failure.kind, failure.detail)
+                    if minimise_seconds > 0 and key not in kinds:
+                        failure = minimise(failure, probe, seconds=minimise_seconds, clock=clock)
+                    kinds.add(key)
+                    summary.failures.append(failure)
     summary.seconds = clock() - begin
     return summary

@@ -60,7 +60,7 @@ def wait_for(process: subprocess.Popen[str], word: str) -> set[int]:
 
 
 def wait_until_gone(pids: set[int]) -> None:
-    for _ in range(1000):
+    for _ in range(6000):
         if not any(Path(f"/proc/{pid}").exists() for pid in pids):
             return
         time.sleep(0.01)
@@ -74,7 +74,11 @@ def config(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("command", [["run"], ["matrix"]])
+@pytest.mark.parametrize(
+    "command",
+    [["run", "{}", "--device", "cpu"], ["matrix", "{}", "--device", "cpu"], ["fuzz", "--count", "4"]],
+    ids=lambda words: words[0],
+)
 def test_compilers_are_killed(command: list[str], config: str, tmp_path: Path) -> None:
     compiler = tmp_path / "slow-g++"
     compiler.write_text(
@@ -84,11 +88,11 @@ def test_compilers_are_killed(command: list[str], config: str, tmp_path: Path) -
     )
     compiler.chmod(0o755)
     env = {"CUTEGEN_CXX": str(compiler), "CUTEGEN_CACHE_DIR": str(tmp_path / "cache"), "CUTEGEN_JOBS": "2"}
-    process = start(*command, config, "--device", "cpu", env=env)
+    process = start(*(word.format(config) for word in command), env=env)
     below = wait_for(process, "sleep")
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    done = finish(process)
+    done = finish(process, timeout=180.0)
     assert done.returncode == 130, done.stderr
     assert time.monotonic() - begin < 20
     wait_until_gone(below)
@@ -101,6 +105,6 @@ def test_emulators_are_killed(number: signal.Signals, config: str) -> None:
     process = start("matrix", config, "--device", "cpu", "--schedules", "1000000", env=dict(os.environ))
     below = wait_for(process, runtime)
     process.send_signal(number)
-    done = finish(process)
+    done = finish(process, timeout=180.0)
     assert done.returncode in (128 + number, -number), done.stderr
     wait_until_gone(below)
