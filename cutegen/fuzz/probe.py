@@ -27,6 +27,10 @@ NOT_FORCED: dict[str, str] = {
     "accumulators-compile": "nvcc needs minutes and gigabytes for what it refuses",
     "fragment-buffers": "the second buffer would never be used; the kernel is right and larger than it says",
     "g2s-align": "what the user promises about pointers and strides may hold by chance",
+    "tma-align": "likewise",
+    "tma-store": "likewise; another store than the one that was asked for would be taken",
+    "wgmma-unused-fields": "the kernel is right and has none of what these fields ask for",
+    "tma-wgmma-only": "likewise",
     "extent-limit": "the kernel would take hours to compile or to run",
 }
 
