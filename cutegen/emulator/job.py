@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cutegen import settings
@@ -95,6 +96,9 @@ class Job:
         sanitize: Whether to check and to count.
         processes: Worker processes; CTAs are spread over them.
         seed: 0 runs threads in order; others in an order of their own.
+        multiprocessors: SMs of the GPU; 0: those of a large one of the architecture.
+        dump: Where what a program leaves in its allocations is written.
+        cooperative: Whether the CTAs may wait for each other at a barrier of the grid.
         timeout: Seconds after which the run is stopped.
         progress: Called now and then while it runs.
     """
@@ -114,6 +118,9 @@ class Job:
     sanitize: bool = True
     processes: int = 1
     seed: int = 0
+    multiprocessors: int = 0
+    cooperative: bool = False
+    dump: Path | None = None
     timeout: float | None = None
     progress: Progress | None = None
 
@@ -200,7 +207,7 @@ def _describe(job: Job, offsets: Sequence[int], data_fd: int, report_fd: int) ->
         f"library {job.compiled.library}",
         f"entry {job.entry}" if job.entry else "main",
         *(f"argument {word}" for word in job.arguments),
-        f"arch {''.join(filter(str.isdigit, job.compiled.arch))}",
+        f"arch {''.join(filter(str.isdigit, job.compiled.arch))} {int(job.compiled.arch.endswith('a'))}",
         f"data {data_fd} 0",
         f"report {report_fd}",
     ]
@@ -222,6 +229,9 @@ def _describe(job: Job, offsets: Sequence[int], data_fd: int, report_fd: int) ->
         f"shared {job.shared}",
         f"limit {job.shared_limit}",
         f"seed {job.seed}",
+        f"multiprocessors {job.multiprocessors}",
+        f"cooperative {int(job.cooperative)}",
+        *([f"dump {job.dump.resolve()}"] if job.dump else []),
         f"processes {job.processes}",
     ]
     return "\n".join(lines) + "\n"

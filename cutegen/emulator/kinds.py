@@ -52,6 +52,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "deadlock",
         "a barrier waits for threads that never arrive, or a transaction count is wrong",
     ),
+    "residency": (
+        "CTAs wait for one that cannot start",
+        "launch no more CTAs than the GPU holds at a time, or let CTAs wait for earlier ones only",
+    ),
     "shared-limit": ("too much shared memory", "use fewer stages or a smaller tile"),
     "missing-proxy-fence": (
         "missing proxy fence",
@@ -61,11 +65,19 @@ KINDS: dict[str, tuple[str, str]] = {
         "missing wgmma fence",
         "warpgroup_arrive() must precede the first wgmma that uses these registers",
     ),
+    "wgmma-in-flight": (
+        "registers of a wgmma in flight",
+        "warpgroup_wait<N>() must precede every use of the accumulators, and every write to A's registers",
+    ),
     "bad-arrival": ("too many arrivals", "the mbarrier was initialised for fewer arrivals in a phase"),
     "bad-tensor-map": ("bad tensor map", "pass a CUtensorMap as a __grid_constant__ parameter"),
     "unsupported-instruction": (
         "unsupported instruction",
-        "the emulator does not have it, or this architecture does not",
+        "the emulator does not have it",
+    ),
+    "unsupported-on-arch": (
+        "the architecture does not have this instruction",
+        "compile for an architecture that has it, or choose another instruction (PTX ISA, Target ISA Notes)",
     ),
     "wild-access": ("wild access", "the address belongs to nothing that the kernel was given"),
     "division-by-zero": ("division by zero", "check the problem's extents"),

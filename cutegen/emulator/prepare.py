@@ -65,7 +65,10 @@ def family_of(arch: str) -> str:
 
 def compile_flags(host: HostToolchain, family: str) -> list[str]:
     """Flags of kernels and of their precompiled headers, which must agree."""
-    return [*_FLAGS, *(["-fpermissive"] if host.family == "gcc" else []), f"-DCGE_ARCH={_FAMILIES[family]}"]
+    own = ["-fpermissive", "--param=tsan-distinguish-volatile=1"]
+    if host.family == "clang":
+        own = ["-mllvm", "-tsan-distinguish-volatile=1"]
+    return [*_FLAGS, *own, f"-DCGE_ARCH={_FAMILIES[family]}"]
 
 
 def prepare(host: HostToolchain, arch: str) -> Prepared:

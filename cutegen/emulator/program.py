@@ -41,6 +41,7 @@ class Launch:
             most).
         outputs: Indices of the arrays that the kernel may write to; all by default.
         names: What reports call the arrays, by index; ``argument0`` and so on by default.
+        cooperative: A cooperative launch, which a barrier of the whole grid needs.
     """
 
     kernel: str
@@ -51,6 +52,7 @@ class Launch:
     arguments: Sequence[Any] = ()
     outputs: Sequence[int] | None = None
     names: Sequence[str] = ()
+    cooperative: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,8 @@ class Program:
         sanitize: bool = True,
         processes: int | None = None,
         seed: int = 0,
+        multiprocessors: int = 0,
+        dump: str | Path | None = None,
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> EmulatorReport:
@@ -89,6 +93,8 @@ class Program:
             sanitize=sanitize,
             processes=default_processes(1 << 20) if processes is None else processes,
             seed=seed,
+            multiprocessors=multiprocessors,
+            dump=None if dump is None else Path(dump),
             timeout=timeout,
             progress=progress,
         )
@@ -106,6 +112,7 @@ class Program:
                 block=launch.block,
                 cluster=launch.cluster,
                 shared=launch.shared,
+                cooperative=launch.cooperative,
                 processes=default_processes(ctas) if processes is None else processes,
             )
         return collect(job, run_job(job))
@@ -183,6 +190,10 @@ def emulate(
         sanitize: Check every access and count its cost.
         processes: Worker processes over which CTAs are spread.
         seed: 0 runs threads in order, others in an order of their own.
+        multiprocessors: SMs of the GPU to be: what the program is told, and how many CTAs can be resident. By
+            default those of a large GPU of the architecture.
+        dump: A directory; what is in each allocation of a program is written to ``0.bin`` and so on, in the
+            order of allocation, when it is freed or the program ends.
         schedules: Orders of threads that are run, from ``seed`` on. Outputs begin each one as they were
             given; a note of the report says when they differ.
         timeout: Seconds after which a run is stopped.

@@ -7,7 +7,17 @@ import re
 from cutegen.emulator.rewrite.operands import WIDTHS, Operands, UnknownInstructionError, unsigned
 from cutegen.emulator.rewrite.ptx import Instruction
 
-__all__ = ["barrier", "cp_async", "fence", "ldmatrix", "load_store", "mbarrier", "stmatrix", "wait_group"]
+__all__ = [
+    "atomic",
+    "barrier",
+    "cp_async",
+    "fence",
+    "ldmatrix",
+    "load_store",
+    "mbarrier",
+    "stmatrix",
+    "wait_group",
+]
 
 
 _MATRIX = frozenset({"sync", "aligned", "m8n8", "shared", "shared::cta", "b16", "trans", "x1", "x2", "x4"})
@@ -68,7 +78,8 @@ def load_store(ins: Instruction, ops: Operands) -> str:
     memory, value = ins.operands[:2] if parts[0] == "st" else (ins.operands[1], ins.operands[0])
     address = ops.address(memory, "uint32_t" if shared else "uint64_t")
     generic = f"cge::shared_pointer({address})" if shared else f"cge::global_pointer({address})"
-    order = "acquire" if "acquire" in parts else "release" if "release" in parts else "plain"
+    strong = {"volatile", "relaxed", "cv", "mmio"} & set(parts)
+    order = next((p for p in ("acquire", "release") if p in parts), "relaxed" if strong else "plain")
     return (
         f"cge::{'store' if parts[0] == 'st' else 'load'}<{unsigned(bits)}>({generic}, cge::Order::{order}, "
         f"{ops.pointers(value)})"
@@ -78,6 +89,13 @@ def load_store(ins: Instruction, ops: Operands) -> str:
 def barrier(ins: Instruction, ops: Operands) -> str:
     """``bar`` and ``barrier`` of one CTA, and of a warp."""
     name = ins.opcode.replace("barrier.", "bar.").replace("bar.cta.", "bar.").replace(".aligned", "")
+    if name.startswith("bar.red."):
+        to, barrier_id, *count, predicate = ins.operands
+        mode = ("popc", "and", "or").index(next(p for p in ins.parts if p in ("popc", "and", "or")))
+        vote = ("!" if predicate.startswith("!") else "") + ops.read(predicate.lstrip("!"), "bool")
+        threads = ops.read(count[0], "uint32_t") if count else "0"
+        call = f"cge::bar_reduce({ops.read(barrier_id, 'uint32_t')}, {threads}, {mode}, {vote})"
+        return ops.write(to, call)
     values = [ops.read(x, "uint32_t") for x in ins.operands]
     if name == "bar.warp.sync":
         return f"cge::warp_sync({values[0]})"
@@ -98,7 +116,7 @@ def fence(ins: Instruction, ops: Operands) -> str:
         return "cge::fence_proxy_async()"
     if ins.opcode.startswith("fence.proxy.tensormap") or ins.opcode.startswith("fence.mbarrier_init"):
         return "cge::fence_init()"
-    return "cge::fence()"
+    return f"cge::fence(cge::Scope::{'block' if 'cta' in ins.parts else 'device'})"
 
 
 def mbarrier(ins: Instruction, ops: Operands) -> str:
@@ -125,6 +143,41 @@ def mbarrier(ins: Instruction, ops: Operands) -> str:
         call = f"cge::mbarrier_wait({ops.address(given[1])}, {parity}, {_flag(kind == 'try_wait')})"
         return ops.write(given[0], call)
     raise UnknownInstructionError(ins.opcode)
+
+
+_ATOM_TYPES = {"u32": "uint32_t", "s32": "int32_t", "b32": "uint32_t", "u64": "uint64_t", "s64": "int64_t"}
+_ATOM_TYPES |= {"b64": "uint64_t", "f32": "float", "f64": "double", "b16": "uint16_t"}
+
+
+def atomic(ins: Instruction, ops: Operands) -> str:
+    """``atom`` and ``red``."""
+    parts, kind = ins.parts, ins.parts[-1]
+    given = list(ins.operands)
+    target = given.pop(0) if parts[0] == "atom" else "_"
+    shared = any(part.startswith("shared") for part in parts)
+    address = ops.address(given[0], "uint32_t" if shared else "uint64_t")
+    at = f"cge::shared_pointer({address})" if shared else f"cge::global_pointer({address})"
+    order = next((p for p in ("acquire", "release", "acq_rel") if p in parts), "relaxed")
+    order = f"cge::Order::{order}"
+    op = next(p for p in parts if p in ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor"))
+    if parts[0] == "red" and kind in ("f16x2", "bf16x2", "f16", "bf16"):
+        if op != "add" or not kind.endswith("x2"):
+            raise UnknownInstructionError(ins.opcode)
+        return f"cge::reduce(cge::Simd::add_{kind}, {at}, {order}, {ops.pointers(given[1])})"
+    if given[1].startswith("{"):
+        if op != "add" or kind != "f32" or parts[0] != "red":
+            raise UnknownInstructionError(ins.opcode)
+        return f"cge::reduce_f32({at}, {order}, {ops.pointers(given[1])})"
+    ctype = _ATOM_TYPES[kind]
+    bits = unsigned(WIDTHS[kind])
+    values = [f"cge::as<{ctype}>({ops.read(x, bits)})" for x in given[1:3]]
+    if op in ("and", "or", "xor"):
+        call = f"cge::atom_bits<{ctype}>(cge::AtomBits::{op}_, {at}, {order}, {values[0]})"
+    elif op == "cas":
+        call = f"cge::atom<{ctype}>(cge::Atom::cas, {at}, {order}, {values[1]}, {values[0]})"
+    else:
+        call = f"cge::atom<{ctype}>(cge::Atom::{op}, {at}, {order}, {values[0]})"
+    return ops.write(target, f"cge::bits<{bits}>({call})")
 
 
 def _flag(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cutegen.emulator.rewrite.kernels import enrol_kernels
 from cutegen.emulator.rewrite.scan import balanced_end, find_asm, significant, split_top
 from cutegen.emulator.rewrite.translate import translate
 
@@ -32,7 +33,11 @@ class RewrittenSource:
 
 def needs_rewriting(text: str) -> bool:
     """Whether a host compiler cannot take a text as it stands."""
-    return bool(re.search(r"\basm\b|\b__asm__\b|\b__shared__\b|<<<|UNROLL\w*\s+(?:#|_Pragma)", text))
+    return bool(
+        re.search(
+            r"\basm\b|\b__asm__\b|\b__shared__\b|<<<|UNROLL\w*\s+(?:#|_Pragma)|\bcudaLaunch\w*Kernel", text
+        )
+    )
 
 
 def rewrite_source(text: str) -> RewrittenSource:
@@ -45,6 +50,7 @@ def rewrite_source(text: str) -> RewrittenSource:
     text, asm = _rewrite_asm(text)
     text, shared = _rewrite_shared(text)
     text, launches = _rewrite_launches(text)
+    text, _ = enrol_kernels(text)
     return RewrittenSource(text, asm, shared, launches)
 
 

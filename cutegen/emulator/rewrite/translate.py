@@ -9,6 +9,7 @@ from cutegen.emulator.rewrite import alu, memory, mma, tma
 from cutegen.emulator.rewrite.operands import Operands, UnknownInstructionError
 from cutegen.emulator.rewrite.ptx import Instruction, parse
 from cutegen.emulator.rewrite.scan import AsmStatement
+from cutegen.emulator.rewrite.targets import requirement
 
 __all__ = ["translate"]
 
@@ -17,6 +18,10 @@ Handler = Callable[[Instruction, Operands], str]
 
 def _nothing(ins: Instruction, ops: Operands) -> str:
     return "void(0)"
+
+
+def _pause(ins: Instruction, ops: Operands) -> str:
+    return "cge::pause()"
 
 
 def _trap(ins: Instruction, ops: Operands) -> str:
@@ -42,6 +47,7 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"mbarrier", memory.mbarrier),
         (r"(fence|membar)", memory.fence),
         (r"(ld|st)", memory.load_store),
+        (r"(atom|red)", memory.atomic),
         (r"elect\.sync", tma.elect),
         (r"mapa", tma.mapa),
         (r"mov", alu.move),
@@ -51,7 +57,8 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"(and|or|xor|not|shl|shr)", alu.bitwise),
         (r"(prmt|lop3)", alu.permute),
         (r"(cvt|cvta)", alu.convert),
-        (r"(prefetch|prefetchu|setmaxnreg|griddepcontrol|applypriority|discard|nanosleep)", _nothing),
+        (r"(prefetch|prefetchu|setmaxnreg|griddepcontrol|applypriority|discard)", _nothing),
+        (r"nanosleep", _pause),
         (r"(trap|brkpt)", _trap),
     )
 )
@@ -92,10 +99,18 @@ def _one(ins: Instruction, ops: Operands) -> str:
     for pattern, handler in _HANDLERS:
         if pattern.match(ins.opcode):
             try:
-                return handler(ins, ops)
+                return _needed(ins) + handler(ins, ops)
             except (ValueError, IndexError, KeyError) as error:
                 raise UnknownInstructionError(ins.opcode) from error
     raise UnknownInstructionError(ins.opcode)
+
+
+def _needed(ins: Instruction) -> str:
+    """A check that the architecture has the instruction."""
+    needed = requirement(ins)
+    if needed is None:
+        return ""
+    return f'cge::need({needed[0]}, {"true" if needed[1] else "false"}, "{ins.opcode}"), '
 
 
 def _unsupported(what: str, asm: AsmStatement) -> str:

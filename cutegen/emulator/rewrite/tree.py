@@ -12,7 +12,9 @@ from cutegen.emulator.rewrite.source import needs_rewriting, rewrite_source
 __all__ = ["RewrittenTree", "rewrite_tree"]
 
 _HEADERS = frozenset({".h", ".hpp", ".inl", ".cuh"})
-_PATCHED = frozenset({"cutlass/cluster_launch.hpp", "cutlass/arch/arch.h", "cute/config.hpp"})
+_PATCHED = frozenset({"cutlass/arch/arch.h", "cute/config.hpp"})
+#: Headers choose such instructions by the architecture, and one precompiled header serves several.
+_CHOSEN_BY_ARCH = re.compile(r'cge::need\(\d+, false, "(?:cvt|fma|min|max|add|sub|mul)\.[^"]*"\), ')
 _UNSUPPORTED = ("cutlass/arch/wmma",)  # nvcuda::wmma has no host form
 
 
@@ -57,7 +59,7 @@ def rewrite_tree(source: Path, target: Path) -> RewrittenTree:
             except ValueError as error:
                 skipped[name] = str(error)
                 continue
-            changed[path.name] = _patch(name, result.text)
+            changed[path.name] = _patch(name, _CHOSEN_BY_ARCH.sub("", result.text))
             files += 1
             asm += result.asm
         if not changed:
@@ -83,13 +85,6 @@ def _patch(name: str, text: str) -> str:
             r"(#\s*define CUTE_(?:HOST_)?DEVICE)\s+inline\b",
             r"\1 __attribute__((always_inline)) inline",
             text,
-        )
-    if name == "cutlass/cluster_launch.hpp":  # the runtime cannot call a kernel through void* and void**
-        return text.replace(
-            "  // Unfortunately, we find ourselves needing to pass in\n",
-            "  return cge::launch_erased(params.grid_dims, params.block_dims, params.smem_size_in_bytes, "
-            "params.cluster_dims, kernel_ptr, args...) == cudaSuccess ? Status::kSuccess "
-            ": Status::kErrorInternal;\n",
         )
     if name == "cutlass/arch/arch.h":
         text = text.replace("#if defined(__NVCC__)", "#if 1 //", 1)

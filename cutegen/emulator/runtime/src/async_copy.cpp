@@ -25,7 +25,8 @@ void land(Fiber& f, AsyncCopy const& copy) {
         if (copy.from >= b.begin && copy.from < b.begin + b.bytes) { origin = uint32_t(i) + 1; }
       }
     }
-    shared_async_end(copy.to, copy.bytes, copy.site, agent_of(f), f.clock.self, origin, false);
+    // NOTE: no proxy fence is asked for behind cp.async: CUTLASS's own mainloops of cp.async and wgmma have none.
+    shared_async_end(copy.to, copy.bytes, copy.site, agent_of(f), f.clock.self, origin, true);
   }
 }
 
@@ -97,6 +98,11 @@ void drop_async_copies(Fiber& f) {
   f.groups.emplace_back(std::move(f.open));
   f.open.clear();
   land_groups(f, 0);
+}
+
+void forget_async(Fiber& f) {
+  f.open.clear();
+  f.groups.clear();
 }
 
 }  // namespace cge

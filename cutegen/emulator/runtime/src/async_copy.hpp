@@ -7,5 +7,7 @@ namespace cge {
 
 // A thread returns with copies that nobody has waited for: they still land.
 void drop_async_copies(Fiber& f);
+// The thread never ends.
+void forget_async(Fiber& f);
 
 }  // namespace cge

@@ -11,15 +11,14 @@
 
 namespace cge {
 
-namespace {
-
 struct ClusterBarrier {
   uint32_t arrived = 0;
   uint64_t phase = 0;
   FiberList waiting;
   Released arriving, done;
 };
-ClusterBarrier cluster;
+
+namespace {
 
 // Arrivals and bytes that a phase still waits for.
 struct Mbarrier {
@@ -28,12 +27,19 @@ struct Mbarrier {
   FiberList waiting;
   Released arriving, done;
 };
-std::unordered_map<uint32_t, Mbarrier> mbarriers;
+using Mbarriers = std::unordered_map<uint32_t, Mbarrier>;
+std::vector<Mbarriers> of_slot;
+
+Mbarrier* find_or_null(uint32_t at) {
+  if (at / kCtaSpan >= of_slot.size()) { return nullptr; }
+  Mbarriers& barriers = of_slot[at / kCtaSpan];
+  auto it = barriers.find(at);
+  return it == barriers.end() ? nullptr : &it->second;
+}
 
 Mbarrier* find(uint32_t at, char const* what) {
-  auto it = mbarriers.find(at);
-  if (it != mbarriers.end()) { return &it->second; }
-  Finding f{"unsupported-instruction"};
+  if (Mbarrier* b = find_or_null(at)) { return b; }
+  Finding f{"bad-arrival"};
   f.offset = int64_t(at % kCtaSpan) - kSharedBegin;
   f.tensor = "shared memory";
   f.message = std::string(what) + " on an mbarrier that was never initialised";
@@ -48,6 +54,7 @@ void complete_phase(Mbarrier& b) {
   if (b.pending > 0 || b.bytes != 0) { return; }
   b.pending = b.expected;
   ++b.phase;
+  note_progress();
   if (kSanitize) {
     b.done.merge(b.arriving);
     b.arriving.clear();
@@ -57,20 +64,20 @@ void complete_phase(Mbarrier& b) {
 
 }  // namespace
 
-void begin_cluster() {
-  begin_barriers();
-  begin_bulk();
-  begin_products();
+void begin_cluster_barrier(Cluster& cluster) {
+  if (!cluster.barrier) { cluster.barrier = new ClusterBarrier; }
+  *cluster.barrier = ClusterBarrier{};
 }
 
-void begin_barriers() {
-  cluster = ClusterBarrier{};
-  mbarriers.clear();
+void begin_barriers(Cta& cta) {
+  if (of_slot.size() <= cta.slot) { of_slot.resize(cta.slot + 1); }
+  of_slot[cta.slot].clear();
 }
 
 void cluster_arrive() {
   Fiber& me = self();
   CGE_HERE();
+  ClusterBarrier& cluster = *me.cta->cluster->barrier;
   me.cluster_phase = cluster.phase;
   if (kSanitize) { cluster.arriving.release(me); }
   if (++cluster.arrived < threads_per_cta * cluster_size()) { return; }
@@ -80,6 +87,7 @@ void cluster_arrive() {
     cluster.done.merge(cluster.arriving);
     cluster.arriving.clear();
   }
+  note_progress();
   wake_all(cluster.waiting);
 }
 
@@ -87,6 +95,7 @@ void cluster_wait() {
   Fiber& me = self();
   CGE_HERE();
   ++me.segment;
+  ClusterBarrier& cluster = *me.cta->cluster->barrier;
   while (cluster.phase == me.cluster_phase) {
     cluster.waiting.push(&me);
     block("barrier.cluster.wait");
@@ -101,10 +110,12 @@ void mbarrier_init(uint32_t at, uint32_t count) {
   }
   Mbarrier b;
   b.expected = b.pending = count;
-  mbarriers[at] = std::move(b);
+  if (at / kCtaSpan < of_slot.size()) { of_slot[at / kCtaSpan][at] = std::move(b); }
 }
 
-void mbarrier_inval(uint32_t at) { mbarriers.erase(at); }
+void mbarrier_inval(uint32_t at) {
+  if (at / kCtaSpan < of_slot.size()) { of_slot[at / kCtaSpan].erase(at); }
+}
 
 void mbarrier_expect(uint32_t at, uint32_t bytes) {
   CGE_HERE();
@@ -142,13 +153,15 @@ bool mbarrier_wait(uint32_t at, uint32_t parity, bool blocking) {
   Mbarrier* b = find(at, "mbarrier.try_wait");
   while ((b->phase & 1) == (parity & 1)) {
     if (!blocking) {
-      pause();
+      poll((uint64_t(at) << 32 | b->phase) * 0x9e3779b97f4a7c15ull);
       b = find(at, "mbarrier.test_wait");
       if ((b->phase & 1) == (parity & 1)) { return false; }
       break;
     }
     b->waiting.push(&me);
+    me.waits_at = at;
     block("mbarrier.try_wait");
+    me.waits_at = 0;
     b = find(at, "mbarrier.try_wait");
   }
   if (kSanitize) { b->done.acquire(me); }
@@ -170,6 +183,28 @@ void fence_proxy_async() {
 
 void fence_init() {}
 
-uint32_t mapa(uint32_t address, uint32_t rank) { return address % kCtaSpan + rank * kCtaSpan; }
+std::string describe_mbarrier(Fiber const& f) {
+  Mbarrier const* b = f.waits_at ? find_or_null(f.waits_at) : nullptr;
+  if (!b) { return ""; }
+  std::string text = " at shared memory +" + std::to_string(f.waits_at % kCtaSpan - kSharedBegin) + " (phase " +
+                     std::to_string(b->phase) + ": ";
+  if (b->pending > 0) { text += std::to_string(b->pending) + " of " + std::to_string(b->expected) + " arrivals missing"; }
+  if (b->bytes != 0) {
+    text += (b->pending > 0 ? ", " : "") + std::to_string(b->bytes > 0 ? b->bytes : -b->bytes) +
+            (b->bytes > 0 ? " bytes expected that no copy brings" : " bytes more arrived than were expected");
+  }
+  return text + ")";
+}
+
+uint32_t mapa(uint32_t address, uint32_t rank) {
+  if (rank >= cluster_size()) {
+    CGE_HERE();
+    Finding f{"out-of-bounds-shared"};
+    f.tensor = "shared memory";
+    f.message = "mapa: rank " + std::to_string(rank) + " in a cluster of " + std::to_string(cluster_size()) + " CTAs";
+    report_fatal(std::move(f));
+  }
+  return in_peer(address, rank);
+}
 
 }  // namespace cge

@@ -1,15 +1,18 @@
 // What runs beside the threads (bulk copies, warpgroup products), and barriers that count more than threads.
 #pragma once
 
+#include <string>
+
 #include "machine.hpp"
 
 namespace cge {
 
-// Forgets the barriers, copies and products of the cluster that ran before.
-void begin_cluster();
-void begin_barriers();
-void begin_bulk();
-void begin_products();
+void begin_cluster_barrier(Cluster& cluster);
+void begin_barriers(Cta& cta);
+void begin_products(Cta const& cta);
+void forget_loads(Cluster const& cluster);
+void forget_stores(Fiber& f);
+void forget_products(Fiber& f);
 
 // Lets one asynchronous operation that has been issued take place. False if there is none.
 bool run_engines();
@@ -18,5 +21,7 @@ void finish_bulk(Fiber& f);
 
 // Bytes of an asynchronous copy have arrived; `clock` is the proxy's of that CTA.
 void mbarrier_complete(uint32_t at, uint32_t bytes, Cta const& cta, uint32_t clock);
+// What a deadlock's report says of the mbarrier that a thread waits for; empty if it waits for none.
+std::string describe_mbarrier(Fiber const& f);
 
 }  // namespace cge

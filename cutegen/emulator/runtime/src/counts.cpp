@@ -163,7 +163,7 @@ void count_of(Fiber& me, uint32_t segment, uint32_t site, Access access, uint32_
     s.segment = segment;
     s.repeat = 0;
   }
-  uint64_t const warp = me.cta->rank * 64 + me.warp->index;
+  uint64_t const warp = me.cta->slot % 1024 * 64 + me.warp->index;
   Pending& p = pending[(uint64_t(site) << 32) | (uint64_t(s.repeat++ & 0xffff) << 16) | warp];
   Request& r = p.request;
   if (r.mask && ((r.mask >> me.lane & 1) || r.segment != segment || p.bytes != bytes)) {

@@ -21,7 +21,26 @@ int allocated = 0;
 std::map<void*, std::chrono::steady_clock::time_point> events;
 cudaError_t last_error = cudaSuccess;
 
+// What a program leaves in its memory, for those who want to look at it afterwards.
+void dump(void* p) {
+  if (cge::dump_directory.empty()) { return; }
+  for (cge::Buffer const& b : cge::buffers) {
+    if (b.begin != p) { continue; }
+    std::string const number = b.name.substr(b.name.rfind(' ') + 1);
+    std::FILE* file = std::fopen((cge::dump_directory + "/" + number + ".bin").c_str(), "wb");
+    if (!file) { return; }
+    std::fwrite(b.begin, 1, b.bytes, file);
+    std::fclose(file);
+  }
+}
+
 }  // namespace
+
+std::string cge::dump_directory;
+
+void cge::dump_allocations() {
+  for (auto const& [p, bytes] : allocations) { dump(p); }
+}
 
 extern "C" {
 
@@ -46,6 +65,7 @@ cudaError_t cudaMalloc(void** p, size_t bytes) {
 cudaError_t cudaFree(void* p) {
   auto it = allocations.find(p);
   if (it == allocations.end()) { return p ? last_error = cudaErrorInvalidValue : cudaSuccess; }
+  dump(p);
   cge::remove_buffer(static_cast<char*>(p));
   munmap(p, it->second);
   allocations.erase(it);
@@ -114,54 +134,10 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t a, cudaEvent_t b) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetDevice(int* d) {
-  *d = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int* n) {
-  *n = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int) {
-  uint32_t const arch = cge::options.arch;
-  *value = what == cudaDevAttrMultiProcessorCount ? 4
-           : what == cudaDevAttrComputeCapabilityMajor ? int(arch / 10)
-           : what == cudaDevAttrComputeCapabilityMinor ? int(arch % 10)
-           : what == cudaDevAttrMaxSharedMemoryPerBlockOptin ? int(cge::options.shared_limit)
-           : what == cudaDevAttrWarpSize ? 32
-           : what == cudaDevAttrMaxThreadsPerBlock ? 1024
-                                               : 0;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
-  std::memset(static_cast<void*>(p), 0, sizeof *p);
-  std::strcpy(p->name, "cutegen emulator");
-  p->major = int(cge::options.arch / 10);
-  p->minor = int(cge::options.arch % 10);
-  p->multiProcessorCount = 4;
-  p->warpSize = 32;
-  p->maxThreadsPerBlock = 1024;
-  p->sharedMemPerBlock = 48 << 10;
-  p->sharedMemPerBlockOptin = cge::options.shared_limit;
-  p->totalGlobalMem = size_t(8) << 30;
-  return cudaSuccess;
-}
-cudaError_t cudaLaunchKernelExC(cudaLaunchConfig_t const*, void const*, void**) {
-  cge::Finding f{"bad-launch"};
-  f.message = "cudaLaunchKernelExC does not tell the types of its arguments; use <<<>>>, cudaLaunchKernelEx or cutlass::launch_kernel_on_cluster";
-  cge::report(std::move(f));
-  cge::control->failed = 1;
-  return last_error = cudaErrorNotSupported;
-}
-cudaError_t cudaLaunchKernel(void const*, dim3, dim3, void**, size_t, cudaStream_t) {
-  return cudaLaunchKernelExC(nullptr, nullptr, nullptr);
-}
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   *available = *total = size_t(8) << 30;
   return cudaSuccess;
 }
-cudaError_t cudaFuncSetAttribute(void const*, cudaFuncAttribute, int) { return cudaSuccess; }
 cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
 cudaError_t cudaDeviceReset() { return cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int* v) {

@@ -71,27 +71,29 @@ cge_switch:
 #endif
 
 namespace {
-char* stacks = nullptr;
-size_t stacks_count = 0;
+
+std::vector<char*> unused_stacks;
+constexpr size_t kStacksAtOnce = 128;
+
 }  // namespace
 
-void prepare_stacks(std::vector<Cta>& all) {
-  size_t count = 0;
-  for (Cta const& cta : all) { count += cta.fibers.size(); }
-  size_t const step = kStackBytes + 4096;  // one page between two stacks is never accessible
-  if (count > stacks_count) {
-    if (stacks) { munmap(stacks, stacks_count * step); }
-    stacks = static_cast<char*>(mmap(nullptr, count * step, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (stacks == MAP_FAILED) { std::abort(); }
-    for (size_t i = 0; i < count; ++i) { mprotect(stacks + i * step, 4096, PROT_NONE); }
-    stacks_count = count;
+char* take_stack() {
+  if (unused_stacks.empty()) {
+    size_t const step = kStackBytes + 4096;  // one page between two stacks is never accessible
+    void* p = mmap(nullptr, kStacksAtOnce * step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) { std::abort(); }
+    for (size_t i = kStacksAtOnce; i-- > 0;) {
+      char* const begin = static_cast<char*>(p) + i * step;
+      mprotect(begin, 4096, PROT_NONE);
+      unused_stacks.push_back(begin + 4096);
+    }
   }
-  size_t i = 0;
-  for (Cta& cta : all) {
-    for (Fiber& f : cta.fibers) { f.stack = stacks + i++ * step + 4096; }
-  }
+  char* const stack = unused_stacks.back();
+  unused_stacks.pop_back();
+  return stack;
 }
+
+void return_stack(char* stack) { unused_stacks.push_back(stack); }
 
 void start_fiber(Fiber& f, void (*entry)()) {
   char* top = f.stack + kStackBytes;

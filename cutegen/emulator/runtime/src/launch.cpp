@@ -6,12 +6,18 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "counts.hpp"
 #include "memory.hpp"
+#include "order.hpp"
 #include "report.hpp"
+#include "scheduler.hpp"
 #include "shadow.hpp"
+
+extern dim3 cge_block_dim asm("blockDim");
+extern dim3 cge_grid_dim asm("gridDim");
 
 namespace cge {
 
@@ -31,15 +37,29 @@ void flush_reports() {
   }
 }
 
-void work(uint32_t clusters) {
-  while (!control->stop) {
-    uint32_t const next = __atomic_fetch_add(&control->next, 1, __ATOMIC_RELAXED);
-    if (next >= clusters) { break; }
-    run_cta_range(next);
-    __atomic_fetch_add(&control->done, 1, __ATOMIC_RELAXED);
-    if (has_fatal()) { control->stop = 1; }
-  }
+bool take_cluster(uint32_t& index) {
+  if (control->stop) { return false; }
+  index = __atomic_fetch_add(&control->next, 1, __ATOMIC_RELAXED);
+  return index < control->total;
 }
+
+bool worker = false;  // this process is one of several that share a launch
+
+// What is in writable buffers, for a launch that has to start again.
+class Snapshot {
+ public:
+  Snapshot() {
+    for (Buffer const& b : buffers) {
+      if (b.writable) { kept_.emplace_back(b.begin, std::string(b.begin, b.bytes)); }
+    }
+  }
+  void restore() const {
+    for (auto const& [begin, bytes] : kept_) { std::memcpy(begin, bytes.data(), bytes.size()); }
+  }
+
+ private:
+  std::vector<std::pair<char*, std::string>> kept_;
+};
 
 bool check_launch(Launch const& l) {
   char text[200];
@@ -47,7 +67,16 @@ bool check_launch(Launch const& l) {
   if (l.dynamic_shared > options.shared_limit) {
     Finding f{"shared-limit"};
     std::snprintf(text, sizeof text, "the launch asks for %u bytes of dynamic shared memory; sm_%u allows %u",
-                  l.dynamic_shared, options.arch, options.shared_limit);
+                  l.dynamic_shared, device_level, options.shared_limit);
+    f.message = text;
+    report(std::move(f));
+    return false;
+  }
+  uint32_t const resident = device_multiprocessors() * ctas_per_multiprocessor(threads, l.dynamic_shared);
+  if (l.cooperative && uint64_t(l.grid.x) * l.grid.y * l.grid.z > resident) {
+    Finding f{"residency"};
+    std::snprintf(text, sizeof text, "a cooperative launch of %u CTAs; %u SMs hold %u of them at a time",
+                  l.grid.x * l.grid.y * l.grid.z, device_multiprocessors(), resident);
     f.message = text;
     report(std::move(f));
     return false;
@@ -70,33 +99,22 @@ void prepare_reports() {
   std::atexit(flush_reports);  // a host program may leave by exit()
 }
 
-int run_launch(Launch const& launch) {
-  launch_now = launch;
-  uint32_t const per_cluster = launch.cluster.x * launch.cluster.y * launch.cluster.z;
-  uint32_t const clusters = launch.grid.x * launch.grid.y * launch.grid.z / per_cluster;
-  if (!check_launch(launch)) {
-    flush_reports();
-    return 1;
-  }
-  forget_accesses();
-  map_shared(per_cluster);
+namespace {
+
+void restart() {
   control->next = 0;
   control->done = 0;
-  control->total = clusters;
-  uint32_t const workers = std::min(options.processes, clusters);
-  if (workers <= 1) {
-    work(clusters);
-    flush_reports();
-    return has_fatal() ? 1 : 0;
-  }
-  flush_reports();
+}
+
+int run_workers(uint32_t workers) {
   int failed = 0;
   std::vector<pid_t> children;
   for (uint32_t i = 0; i < workers; ++i) {
     pid_t const child = fork();
     if (child == 0) {
-      work(clusters);
-      flush_reports();
+      worker = true;
+      run_clusters(take_cluster);
+      if (!control->serial) { flush_reports(); }
       std::fflush(nullptr);
       _exit(has_fatal() ? 1 : 0);
     }
@@ -110,7 +128,64 @@ int run_launch(Launch const& launch) {
       control->stop = 1;
     }
   }
-  return failed;
+  return failed || control->stop;
+}
+
+}  // namespace
+
+int run_launch(Launch const& launch) {
+  launch_now = launch;
+  uint32_t const per_cluster = launch.cluster.x * launch.cluster.y * launch.cluster.z;
+  uint32_t const clusters = launch.grid.x * launch.grid.y * launch.grid.z / per_cluster;
+  if (!check_launch(launch)) {
+    flush_reports();
+    return 1;
+  }
+  threads_per_cta = launch.block.x * launch.block.y * launch.block.z;
+  cge_block_dim = launch.block;
+  cge_grid_dim = launch.grid;
+  forget_accesses();
+  forget_releases();
+  control->total = clusters;
+  uint32_t const workers = launch.cooperative ? 1 : std::min(options.processes, clusters);
+  if (workers > 1) {
+    Snapshot const before;
+    flush_reports();
+    off_t const reported = lseek(report_fd, 0, SEEK_END);
+    restart();
+    int const failed = run_workers(workers);
+    if (!control->serial) { return failed; }
+    control->serial = 0;
+    control->stop = 0;
+    before.restore();
+    if (ftruncate(report_fd, reported) != 0) { return 1; }
+    forget_accesses();
+  }
+  restart();
+  run_clusters(take_cluster);
+  flush_reports();
+  return has_fatal() || control->stop ? 1 : 0;
+}
+
+void cluster_done() {
+  __atomic_fetch_add(&control->done, 1, __ATOMIC_RELAXED);
+  if (has_fatal()) { control->stop = 1; }
+}
+
+uint32_t clusters_left() { return control->next < control->total ? control->total - control->next : 0; }
+
+void fail_launch() { control->stop = 1; }
+
+void need_one_process() {
+  if (!worker) { return; }
+  control->serial = 1;
+  control->stop = 1;
+  std::_Exit(0);
+}
+
+uint32_t resident_clusters() {
+  uint32_t const each = ctas_per_multiprocessor(threads_per_cta, launch_now.dynamic_shared);
+  return std::max(1u, device_multiprocessors() * each / cluster_size());
 }
 
 void launch_raw(dim3 grid, dim3 block, size_t shared, dim3 cluster, void (*body)(void*), void* context) {
@@ -137,7 +212,7 @@ void* static_shared(void const* tag, size_t bytes, size_t align) {
   if (begin + bytes > options.shared_limit) {
     Finding f{"shared-limit"};
     f.message = "static shared arrays need " + std::to_string(begin + bytes) + " bytes; sm_" +
-                std::to_string(options.arch) + " allows " + std::to_string(options.shared_limit);
+                std::to_string(device_level) + " allows " + std::to_string(options.shared_limit);
     report_fatal(std::move(f));
   }
   cta.static_bytes = uint32_t(begin + bytes) - cta.dynamic_bytes;

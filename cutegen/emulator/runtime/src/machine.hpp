@@ -20,14 +20,17 @@ constexpr bool kSanitize = true;
 constexpr bool kSanitize = false;
 #endif
 
-constexpr uint32_t kCtaSpan = 1u << 24;      // shared addresses of one CTA of a cluster
+constexpr uint32_t kCtaSpan = 1u << 20;      // shared addresses of one CTA
 constexpr uint32_t kSharedBegin = 1024;      // what the driver keeps for itself at the start of each
 constexpr uint32_t kPoison = 0xffa5ffc3u;    // fills fresh stacks: NaN as f32, f16 and bf16
 constexpr size_t kStackBytes = 256 << 10;
 constexpr size_t kPoisonedBytes = 24 << 10;
 
 struct Cta;
+struct Cluster;
 struct Warp;
+struct ThreadProducts;  // wgmma.cpp
+struct ThreadStores;    // tma.cpp
 
 struct AsyncCopy {
   uint32_t to;
@@ -36,7 +39,13 @@ struct AsyncCopy {
   uint8_t bytes, source_bytes;
 };
 
-enum class State : uint8_t { ready, blocked, done };
+// What a thread has polled since something last happened: seeing the same again is no progress.
+struct Polls {
+  uint64_t epoch = 0;
+  std::vector<uint64_t> seen;
+};
+
+enum class State : uint8_t { ready, polling, blocked, done };
 
 struct Fiber {
   void* stack_pointer = nullptr;
@@ -57,6 +66,13 @@ struct Fiber {
   std::vector<AsyncCopy> open;                  // cp.async since the last commit
   std::deque<std::vector<AsyncCopy>> groups;    // committed, oldest first
   uint64_t cluster_phase = 0;                   // of the cluster barrier at which it arrived last
+  // What fences of device and of block scope have made visible: that is what relaxed stores release. Null: nothing.
+  KnowledgePtr device_visible, block_visible;
+  struct Inbox* inbox = nullptr;                // what relaxed loads saw released, until a fence acquires it
+  ThreadProducts* products = nullptr;
+  ThreadStores* stores = nullptr;
+  Polls polls;
+  uint32_t waits_at = 0;  // the mbarrier that it waits for
 };
 
 // One warp-wide operation that lanes are arriving at.
@@ -74,6 +90,8 @@ struct Warp {
   uint32_t live = 0;           // lanes that exist and have not returned
   Fiber* lanes[32] = {};
   std::vector<Collective> collectives = std::vector<Collective>(1);
+  uint64_t stored = 0;     // the last bulk store, and the lanes that issued it
+  uint32_t stored_by = 0;
 };
 
 struct FiberList {
@@ -94,14 +112,17 @@ struct FiberList {
 struct NamedBarrier {
   uint32_t arrived = 0, expected = 0;
   FiberList waiting;
-  KnowledgePtr joined;
+  KnowledgePtr joined, device_visible;
+  uint32_t votes = 0, voters = 0, result = 0, result_of = 0;  // barrier.red
 };
 
 struct SharedShadow;  // shadow.hpp
 
 struct Cta {
+  Cluster* cluster = nullptr;
   uint32_t linear = 0;  // in the grid
   uint32_t rank = 0;    // in its cluster
+  uint32_t slot = 0;    // which shared addresses it has: slot * kCtaSpan and up
   uint3 block{};
   char* shared = nullptr;     // generic address of dynamic shared memory
   uint32_t dynamic_bytes = 0, static_bytes = 0;
@@ -114,41 +135,64 @@ struct Cta {
   uint32_t proxy_clock = 0;   // of its asynchronous proxy
 };
 
+// CTAs that were started together and end together. Several clusters may be alive, when some wait for others.
+struct Cluster {
+  uint32_t index = 0;  // in the grid
+  std::vector<Cta> ctas;
+  struct ClusterBarrier* barrier = nullptr;
+
+  uint32_t live() const {
+    uint32_t n = 0;
+    for (Cta const& cta : ctas) { n += cta.live; }
+    return n;
+  }
+};
+
 struct Launch {
   dim3 grid, block, cluster{1, 1, 1};
   uint32_t dynamic_shared = 0;
   void (*body)(void*) = nullptr;
   void* context = nullptr;
+  bool cooperative = false;
 };
 
 struct Options {
-  uint32_t arch = 80;
   uint32_t shared_limit = 227 << 10;
   uint64_t seed = 0;         // 0: threads run in order
   uint32_t processes = 1;
-  uint32_t max_findings = 100;
+  uint32_t multiprocessors = 0;  // 0: those of the architecture's largest GPU
 };
 
 extern Options options;
 extern Launch launch_now;
 extern Fiber* current;  // null in host code
-extern std::vector<Cta> ctas;  // of the cluster that runs, by rank
+extern std::vector<Cta*> slots;  // by shared address
 extern uint32_t threads_per_cta;
 
 // fiber.cpp
-void prepare_stacks(std::vector<Cta>& all);
+char* take_stack();
+void return_stack(char* stack);
 void start_fiber(Fiber& f, void (*entry)());
 extern "C" void cge_switch(void** save, void* load);
 
 // scheduler.cpp
-void run_cta_range(uint32_t cluster_index);
 void block(char const* what);  // until wake()
 void wake(Fiber* f);
-void abandon();                // gives up on the running cluster, after a fatal finding
-uint32_t cluster_size();
+void abandon();                // gives up on what runs, after a fatal finding
+// The current thread polled and saw `what`; it lets others run. Whoever only sees what it has seen is waiting.
+void poll(uint64_t what);
+extern uint64_t progress;
+inline void note_progress() { ++progress; }  // something happened that a polling thread may wait for
 
 inline Fiber& self() { return *current; }
-inline Cta& cta_of(uint32_t shared_address) { return ctas[shared_address / kCtaSpan]; }
+inline Cta& cta_at(uint32_t slot) { return *slots[slot]; }
+inline Cta& cta_of(uint32_t shared_address) { return *slots[shared_address / kCtaSpan]; }
+inline std::vector<Cta>& peers(Fiber const& f) { return f.cta->cluster->ctas; }
+inline uint32_t cluster_size() { return launch_now.cluster.x * launch_now.cluster.y * launch_now.cluster.z; }
+// The shared address of another CTA of the cluster that corresponds to an address of one of its CTAs.
+inline uint32_t in_peer(uint32_t address, uint32_t rank) {
+  return address % kCtaSpan + cta_of(address).cluster->ctas[rank].slot * kCtaSpan;
+}
 
 // Runs `execute(arguments)` in the last of the lanes of `mask` to arrive; the others wait for it.
 using CollectiveBody = void (*)(Warp& warp, uint32_t mask, void const* const* arguments);

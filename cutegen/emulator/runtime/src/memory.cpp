@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "counts.hpp"
 #include "report.hpp"
+#include "shadow.hpp"
 
 namespace cge {
 
@@ -104,9 +106,9 @@ bool check_aligned(uintptr_t address, uint32_t align, char const* what) {
 }
 
 bool check_shared(uint32_t address, uint32_t bytes, bool write, char const* what) {
-  uint32_t const rank = address / kCtaSpan, offset = address % kCtaSpan;
-  if (rank < ctas.size()) {
-    Cta const& cta = ctas[rank];
+  uint32_t const slot = address / kCtaSpan, offset = address % kCtaSpan;
+  if (slot < slots.size() && slots[slot] && slots[slot]->cluster == self().cta->cluster) {
+    Cta const& cta = *slots[slot];
     uint32_t const size = cta.dynamic_bytes + cta.static_bytes;
     if (offset >= kSharedBegin && offset + bytes <= kSharedBegin + size) { return true; }
     Finding f{"out-of-bounds-shared"};
@@ -193,7 +195,7 @@ bool ordered(uint32_t cta, uint32_t thread, uint32_t clock) {
 
 }  // namespace
 
-void global_read(Buffer& b, void const* p, uint32_t bytes, uint32_t site) {
+void global_read(Buffer& b, void const* p, uint32_t bytes, uint32_t site, bool strong) {
   if (!b.records) { return; }
   Fiber& me = self();
   uint32_t const mine = me.cta->linear + 1;
@@ -202,20 +204,20 @@ void global_read(Buffer& b, void const* p, uint32_t bytes, uint32_t site) {
   for (size_t i = first; i <= last; ++i) {
     ElementRecord& r = b.records[i];
     uint32_t const before = __atomic_exchange_n(&r.read_cta, mine, __ATOMIC_SEQ_CST);
-    bool const keep = before != 0 && !ordered(before, r.reader, r.read_clock) && before != mine;
+    bool const keep = before != 0 && before != mine && !ordered(before, r.reader & ~kStrong, r.read_clock);
     if (keep) { __atomic_store_n(&r.read_cta, kSeveral, __ATOMIC_SEQ_CST); }
-    r.reader = uint16_t(me.index);
+    r.reader = uint16_t(me.index | (strong && (!keep || r.reader & kStrong) ? kStrong : 0));
     r.read_clock = me.clock.self;
     r.read_site = uint16_t(site);
     uint32_t const writer = __atomic_load_n(&r.write_cta, __ATOMIC_SEQ_CST);
-    if (writer && !ordered(writer, r.writer, r.write_clock)) {
-      conflict("race-raw", b, p, bytes, writer, r.writer, r.write_site, "reads what was written by ");
+    if (writer && !(strong && r.writer & kStrong) && !ordered(writer, r.writer & ~kStrong, r.write_clock)) {
+      conflict("race-raw", b, p, bytes, writer, r.writer & ~kStrong, r.write_site, "reads what was written by ");
       return;
     }
   }
 }
 
-void global_write(Buffer& b, void const* p, uint32_t bytes, uint32_t site) {
+void global_write(Buffer& b, void const* p, uint32_t bytes, uint32_t site, bool strong) {
   if (!b.records) { return; }
   Fiber& me = self();
   uint32_t const mine = me.cta->linear + 1;
@@ -225,19 +227,49 @@ void global_write(Buffer& b, void const* p, uint32_t bytes, uint32_t site) {
     ElementRecord& r = b.records[i];
     uint32_t const writer = r.writer, clock = r.write_clock, write_site = r.write_site;
     uint32_t const before = __atomic_exchange_n(&r.write_cta, mine, __ATOMIC_SEQ_CST);
-    r.writer = uint16_t(me.index);
+    r.writer = uint16_t(me.index | (strong ? kStrong : 0));
     r.write_clock = me.clock.self;
     r.write_site = uint16_t(site);
-    if (before && !ordered(before, writer, clock)) {
-      conflict("race-waw", b, p, bytes, before, writer, write_site, "writes what was also written by ");
+    if (before && !(strong && writer & kStrong) && !ordered(before, writer & ~kStrong, clock)) {
+      conflict("race-waw", b, p, bytes, before, writer & ~kStrong, write_site, "writes what was also written by ");
       return;
     }
     uint32_t const reader = __atomic_load_n(&r.read_cta, __ATOMIC_SEQ_CST);
-    if (reader && !ordered(reader, r.reader, r.read_clock)) {
-      conflict("race-war", b, p, bytes, reader, r.reader, r.read_site, "overwrites what is read by ");
+    if (reader && !(strong && r.reader & kStrong) && !ordered(reader, r.reader & ~kStrong, r.read_clock)) {
+      conflict("race-war", b, p, bytes, reader, r.reader & ~kStrong, r.read_site, "overwrites what is read by ");
       return;
     }
   }
+}
+
+bool memory_access(void const* p, uint32_t bytes, Access access, bool strong, void* pc, bool aligned) {
+  current->pc = pc;
+  uint32_t const site = site_index(pc);
+  bool const write = access == Access::store;
+  char const* what = strong ? (write ? "a volatile or atomic store" : "a volatile or atomic load") : write ? "a store" : "a load";
+  bool const power = (bytes & (bytes - 1)) == 0 && bytes <= 16;
+  if (aligned && power && !check_aligned(reinterpret_cast<uintptr_t>(p), bytes, what)) { return false; }
+  uint32_t origin = 0;
+  if (is_shared(p)) {
+    uint32_t const address = to_shared(reinterpret_cast<uint64_t>(p));
+    if (!check_shared(address, bytes, write, what)) { return false; }
+    if (write) {
+      shared_write(address, bytes, site, what, strong);
+    } else {
+      origin = shared_read(address, bytes, site, what, strong);
+    }
+  } else {
+    Buffer* b = check_global(p, bytes, write, what);
+    if (!b) { return false; }
+    if (write) {
+      global_write(*b, p, bytes, site, strong);
+    } else {
+      global_read(*b, p, bytes, site, strong);
+    }
+    origin = uint32_t(b - buffers.data()) + 1;
+  }
+  if (bytes <= 16 && !strong) { count_plain(site, access, bytes, p, origin); }
+  return true;
 }
 
 }  // namespace cge

@@ -11,14 +11,20 @@ namespace cge {
 
 constexpr uintptr_t kGlobalWindow = uintptr_t(0x210000000000);
 constexpr uintptr_t kWindows = kSharedWindow;  // both windows lie in one span, so one comparison finds them
+<<<<<<< HEAD
 constexpr uintptr_t kWindowsSpan = uintptr_t(0x060000000000);  // cudaMalloc begins 2 TiB in
+=======
+constexpr uintptr_t kWindowsSpan = uintptr_t(0x080000000000);
+
+constexpr uint16_t kStrong = 0x8000;
+>>>>>>> 062049e (Emulator: CTAs that wait for each other run together; CUTLASS's device adapters; fences, targets, wgmma registers)
 
 // Who touched an element of a writable buffer. It lies in memory that all workers share.
 struct ElementRecord {
   uint32_t write_cta;  // linear index + 1; 0: nobody
   uint32_t read_cta;   // likewise; ~0: several
   uint32_t write_clock, read_clock;
-  uint16_t writer, reader;
+  uint16_t writer, reader;  // with kStrong for accesses that may race with others of their kind
   uint16_t write_site, read_site;
 };
 
@@ -54,7 +60,11 @@ bool check_shared(uint32_t address, uint32_t bytes, bool write, char const* what
 // Reports an address that is no multiple of `align`.
 bool check_aligned(uintptr_t address, uint32_t align, char const* what);
 
-void global_read(Buffer& buffer, void const* p, uint32_t bytes, uint32_t site);
-void global_write(Buffer& buffer, void const* p, uint32_t bytes, uint32_t site);
+// `strong`: an access that may race with others of its kind, such as an atomic operation.
+void global_read(Buffer& buffer, void const* p, uint32_t bytes, uint32_t site, bool strong = false);
+void global_write(Buffer& buffer, void const* p, uint32_t bytes, uint32_t site, bool strong = false);
+
+// Checks a load or a store of the current thread to shared or global memory; false after a report of a wrong address.
+bool memory_access(void const* p, uint32_t bytes, Access access, bool strong, void* pc, bool aligned = true);
 
 }  // namespace cge

@@ -10,11 +10,19 @@ void Released::raise(uint32_t cta, std::vector<uint32_t> const& clocks) {
   for (size_t i = 0; i < clocks.size(); ++i) { known[i] = std::max(known[i], clocks[i]); }
 }
 
+void Released::raise_all(Knowledge const& known, uint32_t cta) {
+  raise(cta, known.own);
+  for (auto const& [other, clocks] : known.foreign) { raise(other, clocks); }
+}
+
 void Released::release(Fiber& f) {
-  raise(f.cta->linear, f.clock.base->own);
+  raise_all(*f.clock.base, f.cta->linear);
   uint32_t& mine = clocks_[f.cta->linear][f.index];
   mine = std::max(mine, f.clock.self++);
-  for (auto const& [cta, clocks] : f.clock.base->foreign) { raise(cta, clocks); }
+}
+
+void Released::release_visible(Fiber const& f, KnowledgePtr const& visible) {
+  if (visible.get()) { raise_all(*visible, f.cta->linear); }
 }
 
 void Released::release_proxy(Cta const& cta, uint32_t clock) {

@@ -222,7 +222,7 @@ uint32_t special_cluster_nctaid_x() { return launch_now.cluster.x; }
 uint32_t special_cluster_nctaid_y() { return launch_now.cluster.y; }
 uint32_t special_cluster_nctaid_z() { return launch_now.cluster.z; }
 uint32_t special_cluster_ctarank() { return self().cta->rank; }
-uint32_t special_cluster_nctarank() { return uint32_t(ctas.size()); }
+uint32_t special_cluster_nctarank() { return cluster_size(); }
 uint64_t special_clock64() { return special_globaltimer(); }
 uint64_t special_globaltimer() {
   return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -233,6 +233,18 @@ void trap(char const* what) {
   if (current) { CGE_HERE(); }
   f.message = std::string("the kernel executes ") + what;
   report_fatal(std::move(f));
+}
+
+uint32_t device_level = 0;
+bool device_specific = false;
+
+void not_on_this_device(uint32_t level, bool specific, char const* instruction) {
+  if (!kSanitize || !current) { return; }
+  CGE_HERE();
+  Finding f{"unsupported-on-arch"};
+  f.message = std::string(instruction) + " needs sm_" + std::to_string(level) + (specific ? "a" : " or later") +
+              ", and this is sm_" + std::to_string(device_level) + (device_specific ? "a" : "");
+  report(std::move(f));
 }
 
 void unsupported(char const* instruction) {

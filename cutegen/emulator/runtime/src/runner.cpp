@@ -9,7 +9,10 @@
 //   parameters HEX       bytes of the parameter block
 //   pointer AT BUFFER DELTA   a buffer's address goes to parameter byte AT
 //   map AT TYPE BUFFER DELTA EXTENTS STRIDE BOX SWIZZLE   a tensor map of two modes goes to parameter byte AT
-//   grid, block, cluster X Y Z; shared BYTES; arch N; limit BYTES; seed N; processes N
+//   grid, block, cluster X Y Z; shared BYTES; cooperative 0/1; limit BYTES; seed N; processes N
+//   arch N SPECIFIC      SPECIFIC is 1 for sm_90a and the like
+//   dump DIRECTORY       where what is left in allocations is written
+//   multiprocessors N    SMs of the GPU; 0: those of a large one of the architecture
 #include <cuda.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -133,7 +136,13 @@ void read_line(std::string const& key, std::istringstream& in, Job& job) {
   } else if (key == "shared") {
     in >> job.launch.dynamic_shared;
   } else if (key == "arch") {
-    in >> options.arch;
+    in >> device_level >> device_specific;
+  } else if (key == "dump") {
+    dump_directory = rest();
+  } else if (key == "multiprocessors") {
+    in >> options.multiprocessors;
+  } else if (key == "cooperative") {
+    in >> job.launch.cooperative;
   } else if (key == "limit") {
     in >> options.shared_limit;
   } else if (key == "seed") {
@@ -199,6 +208,7 @@ int run(Job& job) {
     argv.push_back(nullptr);
     int const status = reinterpret_cast<int (*)(int, char**)>(symbol)(argc, argv.data());
     std::fflush(nullptr);
+    dump_allocations();
     return control->failed ? 65 : status ? 66 : 0;
   }
   Entry entry{symbol, {}, {}, {}};

@@ -1,14 +1,15 @@
-// Runs the threads of one cluster of CTAs until all have returned.
+// Which thread runs next, until all clusters of a launch have ended.
 #include "scheduler.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "async_copy.hpp"
 #include "cluster.hpp"
 #include "counts.hpp"
-#include "memory.hpp"
+#include "launch.hpp"
 #include "report.hpp"
-#include "shadow.hpp"
+#include "watch.hpp"
 
 // What kernels read as threadIdx and so on; declared by device_launch_parameters.h with other types.
 uint3 cge_thread_index asm("threadIdx");
@@ -22,22 +23,20 @@ namespace cge {
 Options options;
 Launch launch_now;
 Fiber* current = nullptr;
-std::vector<Cta> ctas;
 uint32_t threads_per_cta = 0;
+uint64_t progress = 1;
 
 namespace {
 
-FiberList ready;
+FiberList ready, polling;
 void* scheduler_stack = nullptr;
 bool abandoned = false;
 uint64_t random_state = 1;
+uint64_t quiet_epoch = 0;   // that of the last round of polls
+uint32_t quiet_rounds = 0;  // rounds of polls since then, in which nothing happened
 
-uint64_t next_random() {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return random_state;
-}
+// Rounds without any event after which polling threads count as waiting, and as waiting for ever.
+constexpr uint32_t kWaiting = 64, kForever = 1024;
 
 // The next fiber to run, or null; with a seed, a random one of the first few.
 Fiber* take_ready() {
@@ -52,6 +51,7 @@ void enter(Fiber* f) {
   if (!current || current->cta != f->cta) { cge_block_index = f->cta->block; }
   current = f;
   cge_thread_index = f->tid;
+  if (kSanitize && (f->products || watch_span)) { follow_watch(f); }
 }
 
 void leave(Fiber& from) {
@@ -73,75 +73,43 @@ void thread_main() {
   me.state = State::done;
   me.warp->live &= ~(1u << me.lane);
   --me.cta->live;
+  note_progress();
   leave(me);
   __builtin_trap();  // a fiber that is done is never resumed
 }
 
-void prepare(uint32_t cluster_index) {
-  dim3 const g = launch_now.grid, c = launch_now.cluster;
-  uint32_t const gx = g.x / c.x, gy = g.y / c.y;
-  uint32_t const cx = cluster_index % gx, cy = cluster_index / gx % gy, cz = cluster_index / gx / gy;
-  threads_per_cta = launch_now.block.x * launch_now.block.y * launch_now.block.z;
-  cge_block_dim = launch_now.block;
-  cge_grid_dim = launch_now.grid;
-  ctas.resize(c.x * c.y * c.z);
-  for (uint32_t r = 0; r < ctas.size(); ++r) {
-    Cta& cta = ctas[r];
-    cta.rank = r;
-    cta.block = {cx * c.x + r % c.x, cy * c.y + r / c.x % c.y, cz * c.z + r / c.x / c.y};
-    cta.linear = cta.block.x + g.x * (cta.block.y + g.y * cta.block.z);
-    cta.live = threads_per_cta;
-    cta.proxy_clock = 0;
-    cta.dynamic_bytes = launch_now.dynamic_shared;
-    cta.static_bytes = 0;
-    cta.statics.clear();
-    cta.shared = static_cast<char*>(shared_pointer(r * kCtaSpan + kSharedBegin));
-    for (NamedBarrier& b : cta.barriers) { b = NamedBarrier{}; }
-    cta.fibers.resize(threads_per_cta);
-    cta.warps.resize((threads_per_cta + 31) / 32);
+void end_finished() {
+  for (size_t i = alive.size(); i-- > 0;) {
+    if (alive[i]->live() != 0) { continue; }
+    end_cluster(*alive[i]);
+    if (kSanitize) { flush_counts(); }
+    cluster_done();
   }
-  prepare_stacks(ctas);
-  begin_cluster();
-  for (Cta& cta : ctas) {
-    KnowledgePtr nothing(new Knowledge(threads_per_cta + 1));
-    for (uint32_t w = 0; w < cta.warps.size(); ++w) {
-      Warp& warp = cta.warps[w];
-      uint32_t const lanes = std::min(32u, threads_per_cta - w * 32);
-      warp.cta = &cta;
-      warp.index = w;
-      warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
-      warp.collectives.resize(1);
-      warp.collectives[0].arrived = 0;
-    }
-    for (uint32_t t = 0; t < threads_per_cta; ++t) {
-      Fiber& f = cta.fibers[t];
-      dim3 const b = launch_now.block;
-      f.tid = {t % b.x, t / b.x % b.y, t / b.x / b.y};
-      f.index = t;
-      f.segment = 0;
-      f.lane = t % 32;
-      f.warp = &cta.warps[t / 32];
-      f.warp->lanes[f.lane] = &f;
-      f.cta = &cta;
-      f.state = State::ready;
-      f.doing = "";
-      f.open.clear();
-      f.groups.clear();
-      f.clock.base = nothing;
-      f.clock.self = 1;
-      f.fenced_self = 0;
-      f.cluster_phase = 0;
-      f.fenced = nothing;
-      start_fiber(f, thread_main);
-      ready.push(&f);
-    }
-    begin_shared(cta);
+}
+
+// Lets all polling threads look again. False after many rounds in which nothing happened.
+bool poll_again(uint32_t rounds) {
+  if (!polling.head) { return false; }
+  if (quiet_epoch != progress) {
+    quiet_epoch = progress;
+    quiet_rounds = 0;
   }
+  if (quiet_rounds >= rounds) { return false; }
+  ++quiet_rounds;
+  FiberList again = polling;
+  polling = FiberList{};
+  while (again.head) { wake(again.pop()); }
+  return true;
 }
 
 }  // namespace
 
-uint32_t cluster_size() { return uint32_t(ctas.size()); }
+uint64_t next_random() {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state;
+}
 
 void wake(Fiber* f) {
   f->state = State::ready;
@@ -155,10 +123,25 @@ void block(char const* what) {
   leave(me);
 }
 
-void pause() {
+void poll(uint64_t what) {
   if (!current) { return; }
   Fiber& me = self();
-  ready.push(&me);
+  Polls& p = me.polls;
+  if (p.epoch != progress) {
+    p.epoch = progress;
+    p.seen.clear();
+  }
+  bool const fresh = std::find(p.seen.begin(), p.seen.end(), what) == p.seen.end();
+  if (fresh) {
+    if (p.seen.size() == 256) { p.seen.clear(); }  // a thread that scans memory is not waiting
+    p.seen.push_back(what);
+    if (!options.seed) { return; }
+    wake(&me);
+  } else {
+    me.state = State::polling;
+    me.doing = "a loop that polls memory";
+    polling.push(&me);
+  }
   leave(me);
 }
 
@@ -167,28 +150,48 @@ void abandon() {
   if (current) { leave(*current); }
 }
 
-void run_cta_range(uint32_t cluster_index) {
+void run_clusters(bool (*take)(uint32_t& index)) {
   abandoned = false;
-  ready = FiberList{};
-  random_state = options.seed * 0x9e3779b97f4a7c15ull + cluster_index + 1;
+  ready = polling = FiberList{};
+  random_state = options.seed * 0x9e3779b97f4a7c15ull + 1;
   current = nullptr;
-  prepare(cluster_index);
+  uint32_t const resident = resident_clusters();
+  // NOTE: with a seed some clusters run side by side, as on a GPU, though none waits for another.
+  size_t const side_by_side = options.seed ? std::min<size_t>(resident, 1 + options.seed % 3) : 1;
+  bool more = true;
+  auto start_next = [&] {
+    uint32_t index = 0;
+    if (!more || !room_for_cluster() || !(more = take(index))) { return false; }
+    start_cluster(index, thread_main);
+    note_progress();
+    return true;
+  };
   while (!abandoned) {
-    Fiber* f = take_ready();
-    if (!f) {
-      bool waiting = false;
-      for (Cta& cta : ctas) { waiting |= cta.live != 0; }
-      if (!waiting) { break; }
+    while (alive.size() < side_by_side && start_next()) {}
+    if (Fiber* f = take_ready()) {
+      enter(f);
+      cge_switch(&scheduler_stack, f->stack_pointer);
       current = nullptr;
-      if (!resolve_stall()) { break; }
+      end_finished();
       continue;
     }
-    enter(f);
-    cge_switch(&scheduler_stack, f->stack_pointer);
+    current = nullptr;
+    if (alive.empty()) { break; }
+    if (poll_again(kWaiting)) { continue; }
+    if (run_engines()) {
+      note_progress();
+      continue;
+    }
+    if (release_after_exit()) { continue; }
+    if (alive.size() < resident && start_next()) { continue; }
+    if (poll_again(kForever)) { continue; }
+    report_stall(more && alive.size() >= resident && clusters_left());
+    break;
   }
   current = nullptr;
+  follow_watch(nullptr);
   if (kSanitize) { flush_counts(); }
-  for (Cta& cta : ctas) { end_shared(cta); }
+  while (!alive.empty()) { end_cluster(*alive.back()); }
 }
 
 }  // namespace cge

@@ -12,17 +12,18 @@ namespace cge {
 namespace {
 
 std::vector<std::unique_ptr<SharedShadow>> pool;
+constexpr uint32_t kReading = ~0u;  // the clock of a reader that has not finished
 
 bool happened_before(Fiber const& me, uint32_t agent, uint32_t clock) {
   uint32_t const rank = agent / kAgentSpan, thread = agent % kAgentSpan;
   if (rank == me.cta->rank) { return thread == me.index || me.clock.knows(thread, clock); }
-  return me.clock.knows_foreign(ctas[rank].linear, thread, clock);
+  return me.clock.knows_foreign(peers(me)[rank].linear, thread, clock);
 }
 
 std::string agent_name(uint32_t agent) {
   uint32_t const thread = agent % kAgentSpan;
   std::string name = thread == threads_per_cta ? "the asynchronous proxy" : "thread " + std::to_string(thread);
-  if (ctas.size() > 1) { name += " of CTA " + std::to_string(agent / kAgentSpan) + " of the cluster"; }
+  if (cluster_size() > 1) { name += " of CTA " + std::to_string(agent / kAgentSpan) + " of the cluster"; }
   return name;
 }
 
@@ -94,12 +95,25 @@ void forget_readers(SharedShadow& s, Cell& c) {
   c.readers = 0;
 }
 
+std::vector<Reader>& overflow_of(SharedShadow& s, Cell& c) {
+  if (!c.more) {
+    if (s.unused.empty()) {
+      s.overflow.emplace_back();
+      c.more = uint32_t(s.overflow.size());
+    } else {
+      c.more = s.unused.back();
+      s.unused.pop_back();
+    }
+  }
+  return s.overflow[c.more - 1];
+}
+
 void add_reader(SharedShadow& s, Cell& c, Fiber const& me, uint32_t site) {
   uint16_t const warp = uint16_t(me.cta->rank * 64 + me.warp->index);
   uint32_t const lane = 1u << me.lane;
   for (int i = 0; i < c.readers && i < 2; ++i) {
     Reader& r = c.first[i];
-    if (r.warp == warp && (r.clock == me.clock.self || (r.lanes & ~lane) == 0)) {
+    if (r.warp == warp && (r.clock == me.clock.self || ((r.lanes & ~lane) == 0 && r.clock != kReading))) {
       r.lanes |= lane;
       r.clock = me.clock.self;
       r.site = uint16_t(site);
@@ -110,18 +124,9 @@ void add_reader(SharedShadow& s, Cell& c, Fiber const& me, uint32_t site) {
     c.first[c.readers++] = {me.clock.self, lane, warp, uint16_t(site)};
     return;
   }
-  if (!c.more) {
-    if (s.unused.empty()) {
-      s.overflow.emplace_back();
-      c.more = uint32_t(s.overflow.size());
-    } else {
-      c.more = s.unused.back();
-      s.unused.pop_back();
-    }
-  }
-  auto& list = s.overflow[c.more - 1];
+  auto& list = overflow_of(s, c);
   for (Reader& r : list) {
-    if (r.warp == warp && (r.clock == me.clock.self || (r.lanes & ~lane) == 0)) {
+    if (r.warp == warp && (r.clock == me.clock.self || ((r.lanes & ~lane) == 0 && r.clock != kReading))) {
       r.lanes |= lane;
       r.clock = me.clock.self;
       r.site = uint16_t(site);
@@ -136,6 +141,7 @@ uint32_t unordered_reader(Reader const& r, Fiber const& me) {
   uint32_t const base = r.warp / 64 * kAgentSpan + r.warp % 64 * 32;
   for (uint32_t lanes = r.lanes; lanes; lanes &= lanes - 1) {
     uint32_t const agent = base + uint32_t(__builtin_ctz(lanes));
+    if (r.clock == kReading) { return agent; }
     if (!happened_before(me, agent, r.clock)) { return agent; }
   }
   return ~0u;
@@ -145,8 +151,13 @@ bool check_readers(SharedShadow& s, Cell& c, Fiber const& me, uint32_t address, 
   auto good = [&](Reader const& r) {
     uint32_t const agent = unordered_reader(r, me);
     if (agent == ~0u) { return true; }
-    found("race-war", address, bytes, what, c, r.site,
-          "overwrites what " + agent_name(agent) + " reads, and nothing orders the two");
+    if (r.clock == kReading) {
+      found("async-in-flight", address, bytes, what, c, r.site,
+            "overwrites what a bulk store of " + agent_name(agent) + " is still reading: nothing has waited for it");
+    } else {
+      found("race-war", address, bytes, what, c, r.site,
+            "overwrites what " + agent_name(agent) + " reads, and nothing orders the two");
+    }
     return false;
   };
   for (int i = 0; i < c.readers && i < 2; ++i) {
@@ -161,13 +172,14 @@ bool check_readers(SharedShadow& s, Cell& c, Fiber const& me, uint32_t address, 
 }
 
 // Whether `me` may write now; reports if not.
-bool check_write(SharedShadow& s, Cell& c, Fiber const& me, uint32_t address, uint32_t bytes, char const* what) {
+bool check_write(SharedShadow& s, Cell& c, Fiber const& me, uint32_t address, uint32_t bytes, char const* what,
+                 bool strong = false) {
   if (c.state == Bytes::in_flight) {
     found("async-in-flight", address, bytes, what, c, c.write_site,
           "writes where an asynchronous copy is still writing");
     return false;
   }
-  if (c.state == Bytes::valid && !happened_before(me, c.writer, c.write_clock)) {
+  if (c.state == Bytes::valid && !(strong && c.strong) && !happened_before(me, c.writer, c.write_clock)) {
     found("race-waw", address, bytes, what, c, c.write_site,
           "overwrites what " + agent_name(c.writer) + " wrote, and nothing orders the two");
     return false;
@@ -182,8 +194,9 @@ void begin_shared(Cta& cta) {
   uint32_t const bytes = cta.dynamic_bytes;
   std::memset(cta.shared, 0xff, bytes);
   if (!kSanitize) { return; }
-  while (pool.size() <= cta.rank) { pool.push_back(std::make_unique<SharedShadow>()); }
-  cta.shadow = pool[cta.rank].get();
+  while (pool.size() <= cta.slot) { pool.push_back(nullptr); }
+  if (!pool[cta.slot]) { pool[cta.slot] = std::make_unique<SharedShadow>(); }
+  cta.shadow = pool[cta.slot].get();
   SharedShadow& s = *cta.shadow;
   s.uniform.clear();
   s.overflow.clear();
@@ -203,7 +216,7 @@ void grow_shared(Cta& cta, uint32_t from, uint32_t to) {
 
 void end_shared(Cta& cta) { cta.shadow = nullptr; }
 
-uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const* what) {
+uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const* what, bool strong) {
   Fiber& me = self();
   uint32_t origin = 0;
   for_cells(address, bytes, false, [&](SharedShadow& s, Cell& c) {
@@ -214,24 +227,24 @@ uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const
                    : "reads shared memory that nobody has written");
       return false;
     }
-    if (!happened_before(me, c.writer, c.write_clock)) {
+    if (!(strong && c.strong) && !happened_before(me, c.writer, c.write_clock)) {
       found("race-raw", address, bytes, what, c, c.write_site,
             "reads what " + agent_name(c.writer) + " wrote, and nothing orders the two");
       return false;
     }
     origin = c.origin;
-    add_reader(s, c, me, site);
+    if (!strong) { add_reader(s, c, me, site); }
     return true;
   });
   return origin;
 }
 
-void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* what) {
+void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* what, bool strong) {
   Fiber& me = self();
   uint16_t const agent = uint16_t(agent_of(me));
   bool good = true;
   for_cells(address, bytes, true, [&](SharedShadow& s, Cell& c) {
-    good = good && check_write(s, c, me, address, bytes, what);
+    good = good && check_write(s, c, me, address, bytes, what, strong);
     if (c.state == Bytes::in_flight) { return true; }
     forget_readers(s, c);
     c.state = Bytes::valid;
@@ -240,6 +253,7 @@ void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* w
     c.write_site = uint16_t(site);
     c.origin = 0;
     c.async_proxy = false;
+    c.strong = strong;
     return true;
   });
 }
@@ -265,6 +279,7 @@ void shared_async_end(uint32_t address, uint32_t bytes, uint32_t site, uint32_t 
     c.write_site = uint16_t(site);
     c.origin = uint8_t(origin);
     c.async_proxy = async_proxy;
+    c.strong = false;
     return true;
   });
 }
@@ -278,12 +293,48 @@ void shared_async_read(uint32_t address, uint32_t bytes, uint32_t site, char con
     bool const mine = c.writer == agent_of(me);
     bool const fenced = (mine && me.fenced_self >= c.write_clock) ||
                         (me.fenced.get() && me.fenced->own[thread] >= c.write_clock) ||
-                        ctas[c.writer / kAgentSpan].fibers[thread].fenced_self >= c.write_clock;
+                        peers(me)[c.writer / kAgentSpan].fibers[thread].fenced_self >= c.write_clock;
     if (!fenced) {
       found("missing-proxy-fence", address, bytes, what, c, c.write_site,
             "reads through the asynchronous proxy what " + agent_name(c.writer) +
                 " stored, without fence.proxy.async between the two");
       return false;
+    }
+    return true;
+  });
+}
+
+void shared_read_begin(uint32_t address, uint32_t bytes, uint32_t site) {
+  Fiber const& me = self();
+  uint16_t const warp = uint16_t(me.cta->rank * 64 + me.warp->index);
+  for_cells(address, bytes, false, [&](SharedShadow& s, Cell& c) {
+    Reader const reading{kReading, 1u << me.lane, warp, uint16_t(site)};
+    if (c.readers < 2) {
+      c.first[c.readers++] = reading;
+    } else {
+      overflow_of(s, c).push_back(reading);
+    }
+    return true;
+  });
+}
+
+void shared_read_end(uint32_t address, uint32_t bytes) {
+  Fiber const& me = self();
+  uint16_t const warp = uint16_t(me.cta->rank * 64 + me.warp->index);
+  uint32_t const lane = 1u << me.lane;
+  for_cells(address, bytes, false, [&](SharedShadow& s, Cell& c) {
+    auto finish = [&](Reader& r) {
+      if (r.clock != kReading || r.warp != warp || r.lanes != lane) { return false; }
+      r.clock = me.clock.self;
+      return true;
+    };
+    for (int i = 0; i < c.readers && i < 2; ++i) {
+      if (finish(c.first[i])) { return true; }
+    }
+    if (c.more) {
+      for (Reader& r : s.overflow[c.more - 1]) {
+        if (finish(r)) { break; }
+      }
     }
     return true;
   });

@@ -30,6 +30,7 @@ struct Cell {
   uint8_t origin = 0;   // 1 + index of the buffer whose data it holds; 0: computed
   uint8_t readers = 0;  // of which the first two are here
   bool async_proxy = false;  // written through the asynchronous proxy
+  bool strong = false;       // written by an access that may race with others of its kind
   Reader first[2];
   uint32_t more = 0;    // 1 + index in SharedShadow::overflow
 };
@@ -47,15 +48,18 @@ void grow_shared(Cta& cta, uint32_t from, uint32_t to);  // static arrays appear
 
 // Each takes an address range that check_shared() accepted, and reports what is wrong with the access.
 // shared_read returns 1 + the index of the buffer whose data it read, or 0.
-uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const* what);
-void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* what);
+uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const* what, bool strong = false);
+void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* what, bool strong = false);
 // An asynchronous copy begins to write, and ends; `by` is the thread that may see its result then.
 void shared_async_begin(uint32_t address, uint32_t bytes, uint32_t site, char const* what);
 void shared_async_end(uint32_t address, uint32_t bytes, uint32_t site, uint32_t agent, uint32_t clock, uint32_t origin,
                       bool async_proxy);
 // The asynchronous proxy reads what threads wrote: they must have fenced.
 void shared_async_read(uint32_t address, uint32_t bytes, uint32_t site, char const* what);
-// Who waits for a thread's own release.
+// A bulk store of the current thread begins to read, and has read; what is written between the two may reach it.
+void shared_read_begin(uint32_t address, uint32_t bytes, uint32_t site);
+void shared_read_end(uint32_t address, uint32_t bytes);
+// A thread of the cluster in 16 bits.
 inline uint32_t agent_of(Fiber const& f) { return f.cta->rank * kAgentSpan + f.index; }
 
 }  // namespace cge

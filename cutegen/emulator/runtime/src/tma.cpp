@@ -7,7 +7,6 @@
 #include <cstring>
 #include <deque>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "cluster.hpp"
@@ -29,11 +28,20 @@ struct Bulk {
 };
 
 std::deque<Bulk> loads;
-struct Stores {
+
+}  // namespace
+
+struct ThreadStores {
   std::vector<Bulk> open;
   std::deque<std::vector<Bulk>> groups;
 };
-std::unordered_map<Fiber*, Stores> stores;
+
+namespace {
+
+ThreadStores& stores_of(Fiber& f) {
+  if (!f.stores) { f.stores = new ThreadStores; }
+  return *f.stores;
+}
 
 uint32_t box_bytes(TensorMap const& m) {
   uint32_t bytes = m.element;
@@ -91,6 +99,19 @@ Bulk make(uint64_t map, std::initializer_list<int32_t> coordinates, uint32_t sha
   return b;
 }
 
+// CUTLASS's epilogues let all lanes of a warp issue the same store. It is one store as far as anybody can tell.
+bool repeated(Bulk const& b) {
+  Fiber& me = self();
+  Warp& warp = *me.warp;
+  uint64_t key = (reinterpret_cast<uintptr_t>(b.map.base) ^ uint64_t(b.site) << 48 ^ b.shared) * 0x9e3779b97f4a7c15ull;
+  for (int d = 0; d < b.map.rank; ++d) { key = (key ^ uint32_t(b.at[d])) * 0xc2b2ae3d27d4eb4full; }
+  uint32_t const bit = 1u << me.lane;
+  bool const again = warp.stored == key && !(warp.stored_by & bit);
+  warp.stored_by = again ? warp.stored_by | bit : bit;
+  warp.stored = key;
+  return again;
+}
+
 void load_now(Bulk const& b) {
   Fiber* const last = current;
   current = b.by;
@@ -98,8 +119,8 @@ void load_now(Bulk const& b) {
   if (kSanitize) { b.by->pc = site_at(b.site).pc; }
   for (uint32_t rank = 0; rank < cluster_size(); ++rank) {
     if (!(b.targets >> rank & 1)) { continue; }
-    uint32_t const shared = b.shared % kCtaSpan + rank * kCtaSpan;
-    Cta& cta = ctas[rank];
+    uint32_t const shared = in_peer(b.shared, rank);
+    Cta& cta = cta_of(shared);
     uint32_t const clock = ++cta.proxy_clock;
     for_chunks(b, [&](uint32_t offset, char* from, uint32_t n) {
       uint32_t const to = place(b, shared, offset);
@@ -116,7 +137,7 @@ void load_now(Bulk const& b) {
         shared_async_end(to, n, b.site, rank * kAgentSpan + threads_per_cta, clock, origin, true);
       }
     });
-    mbarrier_complete(b.barrier % kCtaSpan + rank * kCtaSpan, box_bytes(b.map), cta, clock);
+    mbarrier_complete(in_peer(b.barrier, rank), box_bytes(b.map), cta, clock);
   }
   b.by->pc = pc;
   current = last;
@@ -142,10 +163,10 @@ void store_now(Bulk const& b) {
     uint32_t const from = place(b, b.shared, offset);
     if (kSanitize) {
       if (!check_shared(from, n, false, "a bulk store")) { return; }
-      shared_read(from, n, b.site, "a bulk store");
+      shared_read_end(from, n);
       Buffer* buffer = check_global(to, n, true, "a bulk store");
       if (!buffer) { return; }
-      global_write(*buffer, to, n, b.site);
+      global_write(*buffer, to, n, b.site, b.reduce);
     }
     if (b.reduce) {
       reduce(to, shared_pointer(from), n, b);
@@ -159,9 +180,15 @@ void store_now(Bulk const& b) {
 
 }  // namespace
 
-void begin_bulk() {
-  loads.clear();
-  stores.clear();
+void forget_loads(Cluster const& cluster) {
+  for (size_t i = loads.size(); i-- > 0;) {
+    if (loads[i].by->cta->cluster == &cluster) { loads.erase(loads.begin() + long(i)); }
+  }
+}
+
+void forget_stores(Fiber& f) {
+  delete f.stores;
+  f.stores = nullptr;
 }
 
 bool run_engines() {
@@ -173,13 +200,12 @@ bool run_engines() {
 }
 
 void finish_bulk(Fiber& f) {
-  auto it = stores.find(&f);
-  if (it == stores.end()) { return; }
-  for (auto const& group : it->second.groups) {
+  if (!f.stores) { return; }
+  for (auto const& group : f.stores->groups) {
     for (Bulk const& b : group) { store_now(b); }
   }
-  for (Bulk const& b : it->second.open) { store_now(b); }
-  stores.erase(it);
+  for (Bulk const& b : f.stores->open) { store_now(b); }
+  forget_stores(f);
 }
 
 void tma_load(uint64_t map, std::initializer_list<int32_t> coordinates, uint32_t to, uint32_t barrier, uint16_t mask) {
@@ -187,11 +213,11 @@ void tma_load(uint64_t map, std::initializer_list<int32_t> coordinates, uint32_t
   CGE_HERE();
   Bulk b = make(map, coordinates, to, "a bulk load");
   b.barrier = barrier;
-  b.targets = mask ? mask : uint16_t(1u << (to / kCtaSpan));
+  b.targets = mask ? mask : uint16_t(1u << cta_of(to).rank);
   if (kSanitize) {
     for (uint32_t rank = 0; rank < cluster_size(); ++rank) {
       if (!(b.targets >> rank & 1)) { continue; }
-      uint32_t const shared = to % kCtaSpan + rank * kCtaSpan;
+      uint32_t const shared = in_peer(to, rank);
       bool good = true;
       for_chunks(b, [&](uint32_t offset, char*, uint32_t n) {
         uint32_t const at = place(b, shared, offset);
@@ -209,24 +235,28 @@ void tma_store(uint64_t map, std::initializer_list<int32_t> coordinates, uint32_
   CGE_HERE();
   Bulk b = make(map, coordinates, from, "a bulk store");
   b.reduce = reduce;
+  if (!reduce && repeated(b)) { return; }
   if (kSanitize) {
     for_chunks(b, [&](uint32_t offset, char* to, uint32_t n) {
       uint32_t const at = place(b, from, offset);
-      if (to && check_shared(at, n, false, "a bulk store")) { shared_async_read(at, n, b.site, "a bulk store"); }
+      if (to && check_shared(at, n, false, "a bulk store")) {
+        shared_async_read(at, n, b.site, "a bulk store");
+        shared_read_begin(at, n, b.site);
+      }
     });
   }
-  stores[&self()].open.push_back(b);
+  stores_of(self()).open.push_back(b);
 }
 
 void bulk_commit() {
-  Stores& s = stores[&self()];
+  ThreadStores& s = stores_of(self());
   s.groups.push_back(std::move(s.open));
   s.open.clear();
 }
 
 void bulk_wait(uint32_t pending, bool) {
   CGE_HERE();
-  Stores& s = stores[&self()];
+  ThreadStores& s = stores_of(self());
   while (s.groups.size() > pending) {
     for (Bulk const& b : s.groups.front()) { store_now(b); }
     s.groups.pop_front();

@@ -3,7 +3,6 @@
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "cluster.hpp"
@@ -14,6 +13,7 @@
 #include "report.hpp"
 #include "shadow.hpp"
 #include "tma.hpp"
+#include "watch.hpp"
 
 namespace cge {
 
@@ -27,15 +27,8 @@ struct Product {
   int8_t scale_a, scale_b, major_a, major_b;
   uint32_t site;
   uint32_t registers_a[4];
-  std::vector<void*> d;
+  std::vector<void*> d, a_from;
 };
-
-struct Lane {
-  std::vector<Product> open;
-  std::deque<std::vector<Product>> groups;
-  bool fenced = false;
-};
-std::unordered_map<Fiber*, Lane> lanes;
 
 // The lanes of a warpgroup that are waiting together.
 struct Meeting {
@@ -43,7 +36,24 @@ struct Meeting {
   uint32_t pending = 0;
   FiberList waiting;
 };
-std::unordered_map<uint64_t, Meeting> meetings;  // by CTA and warpgroup
+constexpr uint32_t kWarpgroups = 8;
+std::vector<Meeting> meetings;  // by CTA and warpgroup
+
+}  // namespace
+
+struct ThreadProducts {
+  std::vector<Product> open;
+  std::deque<std::vector<Product>> groups;
+  bool fenced = false;
+  Watch watch;
+};
+
+namespace {
+
+ThreadProducts& products_of(Fiber& f) {
+  if (!f.products) { f.products = new ThreadProducts; }
+  return *f.products;
+}
 
 int element_bytes(Type t) {
   switch (t) {
@@ -175,7 +185,7 @@ void accumulate(Product const& p, std::vector<float> const& a, std::vector<float
 
 void execute(std::vector<Product*> const& group, Cta const& cta) {
   Product const& p = *group[0];
-  uint32_t const window = cta.rank * kCtaSpan;
+  uint32_t const window = cta.slot * kCtaSpan;
   std::vector<float> a, b;
   if (p.from_registers) {
     read_registers(group, p.code.k, a);
@@ -198,6 +208,17 @@ std::string name_of(uint64_t code) {
   return "wgmma m64n" + std::to_string(code >> 16 & 0xffff) + "k" + std::to_string(code & 0xffff);
 }
 
+// All lanes of a warpgroup must have issued the same products.
+void check_same(Cta& cta, uint32_t first, size_t count) {
+  for (uint32_t t = 0; t < 128; ++t) {
+    Fiber& f = cta.fibers[first + t];
+    if (f.products && !f.products->groups.empty() && f.products->groups.front().size() == count) { continue; }
+    Finding finding{"divergent-collective"};
+    finding.message = "threads of one warpgroup have issued different numbers of wgmma";
+    report_fatal(std::move(finding));
+  }
+}
+
 // All 128 lanes have come: the groups beyond `pending` take place, and what they read is ordered before
 // whatever any of the lanes does next.
 void finish_groups(Fiber& last, uint32_t pending) {
@@ -206,15 +227,24 @@ void finish_groups(Fiber& last, uint32_t pending) {
   Fiber& lead = cta.fibers[first];
   void* const pc = lead.pc;
   current = &lead;
-  while (lanes[&lead].groups.size() > pending) {
-    size_t const count = lanes[&lead].groups.front().size();
+  while (products_of(lead).groups.size() > pending) {
+    size_t const count = products_of(lead).groups.front().size();
+    check_same(cta, first, count);
     for (size_t i = 0; i < count; ++i) {
       std::vector<Product*> group(128);
-      for (uint32_t t = 0; t < 128; ++t) { group[t] = &lanes[&cta.fibers[first + t]].groups.front().at(i); }
+      for (uint32_t t = 0; t < 128; ++t) { group[t] = &cta.fibers[first + t].products->groups.front()[i]; }
       if (kSanitize) { lead.pc = site_at(group[0]->site).pc; }
       execute(group, cta);
     }
-    for (uint32_t t = 0; t < 128; ++t) { lanes[&cta.fibers[first + t]].groups.pop_front(); }
+    for (uint32_t t = 0; t < 128; ++t) {
+      ThreadProducts& mine = *cta.fibers[first + t].products;
+      for (Product const& p : mine.groups.front()) {
+        if (!kSanitize) { break; }
+        mine.watch.end(p.d, Use::accumulator);
+        mine.watch.end(p.a_from, Use::operand);
+      }
+      mine.groups.pop_front();
+    }
   }
   lead.pc = pc;
   current = &last;
@@ -230,49 +260,98 @@ void finish_groups(Fiber& last, uint32_t pending) {
 
 }  // namespace
 
-void begin_products() {
-  lanes.clear();
-  meetings.clear();
+void begin_products(Cta const& cta) {
+  meetings.resize(std::max<size_t>(meetings.size(), (cta.slot + 1) * kWarpgroups));
+  for (uint32_t w = 0; w < kWarpgroups; ++w) { meetings[cta.slot * kWarpgroups + w] = Meeting{}; }
 }
+
+void forget_products(Fiber& f) {
+  delete f.products;
+  f.products = nullptr;
+}
+
+void follow_watch(Fiber const* f) {
+  watch_begin = watch_span = 0;
+  if (!f || !f->products) { return; }
+  watch_begin = f->products->watch.lowest();
+  watch_span = f->products->watch.span();
+}
+
+void watched_access(void const* p, size_t bytes, bool write, void* pc) {
+  Fiber& me = self();
+  me.pc = pc;
+  if (me.products->watch.touch(p, bytes, write)) {
+    me.products->fenced = false;
+    follow_watch(&me);
+  }
+}
+
+namespace {
+
+// What the registers of a product must be before it is issued.
+void check_registers(ThreadProducts& mine, Product const& p) {
+  Watch const& watch = mine.watch;
+  if (!mine.fenced && !(watch.untouched(p.d) && watch.untouched(p.a_from))) {
+    Finding f{"missing-wgmma-fence"};
+    f.message = "wgmma after its registers may have been touched, without wgmma.fence between the two";
+    report(std::move(f));
+    mine.fenced = true;
+  }
+  if (!p.scale_d || watch.in_flight(p.d)) { return; }
+  int poisoned = 0;
+  for (void* r : p.d) {
+    uint32_t w;
+    std::memcpy(&w, r, 4);
+    poisoned += w == kPoison;
+  }
+  if (poisoned < 2) { return; }
+  Finding f{"uninitialised-fragment"};
+  f.tensor = "fragment of C";
+  f.message = "wgmma adds to accumulators that were never written (" + std::to_string(poisoned) + " of the thread's)";
+  report(std::move(f));
+}
+
+}  // namespace
 
 void wgmma(MmaCode code, Registers d, WgmmaA a, uint64_t b, bool scale_d, int scale_a, int scale_b, int major_a,
            int major_b) {
   Fiber& me = self();
   CGE_HERE();
-  Lane& lane = lanes[&me];
+  ThreadProducts& mine = products_of(me);
   Product p{code, a.address, b, scale_d, a.from.size() != 0, int8_t(scale_a), int8_t(scale_b), int8_t(major_a),
-            int8_t(major_b), 0, {}, {}};
+            int8_t(major_b), 0, {}, {}, {}};
   if (a.from.size() > 4) { unsupported("wgmma with these registers of A"); }
   size_t i = 0;
-  for (void const* r : a.from) { std::memcpy(&p.registers_a[i++], r, 4); }
+  for (void const* r : a.from) {
+    std::memcpy(&p.registers_a[i++], r, 4);
+    if (kSanitize) { p.a_from.push_back(const_cast<void*>(r)); }
+  }
   for (void const* r : d) { p.d.push_back(const_cast<void*>(r)); }
   if (kSanitize) {
     p.site = site_index(me.pc);
     if (me.index % 128 == 0) { count_instruction(p.site, uint64_t(code.n) << 16 | code.k, name_of); }
-    if (!lane.fenced) {
-      Finding f{"missing-wgmma-fence"};
-      f.message = "wgmma after its registers may have been touched, without wgmma.fence between the two";
-      report(std::move(f));
-      lane.fenced = true;
-    }
+    check_registers(mine, p);
+    mine.watch.begin(p.d, Use::accumulator, p.site);
+    mine.watch.begin(p.a_from, Use::operand, p.site);
+    follow_watch(&me);
   }
-  lane.open.push_back(std::move(p));
+  mine.open.push_back(std::move(p));
 }
 
-void wgmma_fence() { lanes[&self()].fenced = true; }
+void wgmma_fence() { products_of(self()).fenced = true; }
 
 void wgmma_commit() {
-  Lane& lane = lanes[&self()];
-  lane.groups.push_back(std::move(lane.open));
-  lane.open.clear();
+  ThreadProducts& mine = products_of(self());
+  mine.groups.push_back(std::move(mine.open));
+  mine.open.clear();
 }
 
 void wgmma_wait(uint32_t pending) {
   Fiber& me = self();
   CGE_HERE();
   ++me.segment;
-  lanes[&me].fenced = false;
-  Meeting& m = meetings[uint64_t(me.cta->rank) << 32 | me.index / 128];
+  products_of(me).fenced = false;
+  Meeting& m = meetings[me.cta->slot * kWarpgroups + me.index / 128];
   if (me.index / 128 * 128 + 128 > threads_per_cta) { unsupported("wgmma in a warpgroup that is not whole"); }
   if (m.arrived && m.pending != pending) {
     Finding f{"divergent-collective"};

@@ -9,9 +9,12 @@
 
 inline void __syncthreads() { cge::bar_sync(0, 0); }
 inline void __syncwarp(unsigned mask = 0xffffffffu) { cge::warp_sync(mask); }
-inline void __threadfence() { cge::fence(); }
-inline void __threadfence_block() { cge::fence(); }
-inline void __threadfence_system() { cge::fence(); }
+inline void __threadfence() { cge::fence(cge::Scope::device); }
+inline void __threadfence_block() { cge::fence(cge::Scope::block); }
+inline void __threadfence_system() { cge::fence(cge::Scope::device); }
+inline int __syncthreads_count(int p) { return int(cge::bar_reduce(0, 0, 0, p != 0)); }
+inline int __syncthreads_and(int p) { return cge::bar_reduce(0, 0, 1, p != 0) != 0; }
+inline int __syncthreads_or(int p) { return cge::bar_reduce(0, 0, 2, p != 0) != 0; }
 inline void __brkpt() { cge::trap("brkpt"); }
 inline void __trap() { cge::trap("trap"); }
 inline void __nanosleep(unsigned) { cge::pause(); }
@@ -28,22 +31,12 @@ inline T shuffled(int mode, unsigned mask, T value, int lane, int width) {
   return t;
 }
 
-// Atomics: fibers switch only inside the runtime, so a read and a write are one step.
 template <class T>
 struct Same {
   using type = T;
 };
 template <class T>
 using same_t = typename Same<T>::type;  // an argument that does not take part in deduction
-
-template <class T, class F>
-inline T atomic(T* at, F update) {
-  atomic_begin(at, sizeof(T));
-  T old = *const_cast<T volatile*>(at);
-  *const_cast<T volatile*>(at) = update(old);
-  atomic_end(at, sizeof(T));
-  return old;
-}
 
 // Float to integer as the hardware does: NaN is 0, out of range saturates.
 template <class I, class F>
@@ -88,7 +81,15 @@ template <class T>
 inline T atomicExch(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T) { return v; }); }
 template <class T>
 inline T atomicCAS(T* p, cge::same_t<T> compare, cge::same_t<T> v) {
-  return cge::atomic(p, [compare, v](T x) { return x == compare ? v : x; });
+  return cge::atomic(p, [compare, v](T x) { return x == compare ? v : x; }, cge::Order::compared);
+}
+template <class T>
+inline T atomicXor(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return T(x ^ v); }); }
+template <class T>
+inline T atomicInc(T* p, cge::same_t<T> v) { return cge::atomic(p, [v](T x) { return x >= v ? T(0) : T(x + 1); }); }
+template <class T>
+inline T atomicDec(T* p, cge::same_t<T> v) {
+  return cge::atomic(p, [v](T x) { return x == 0 || x > v ? v : T(x - 1); });
 }
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -52,7 +52,7 @@
 #define __constant__
 #define __shared__
 #define __forceinline__ inline
-#define __noinline__ __attribute__((noinline))
+#define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __cluster_dims__(...)

@@ -58,39 +58,66 @@ void call(void (*kernel)(A...), void** slots) {
 }
 
 // cudaLaunchKernelEx with typed arguments.
+cudaError_t launch_configured(cudaLaunchConfig_t const* config, void (*body)(void*), void* context);
 template <class... E, class... A>
-cudaError_t launch_ex(cudaLaunchConfig_t const* config, void (*kernel)(E...), A... arguments) {
-  dim3 cluster(1, 1, 1);
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
-      auto const& d = config->attrs[i].val.clusterDim;
-      cluster = dim3(d.x, d.y, d.z);
-    }
-  }
+cudaError_t launch_ex(cudaLaunchConfig_t const* config, void (*kernel)(E...), A&&... arguments) {
   auto body = [&] { kernel(arguments...); };
-  launch_raw(config->gridDim, config->blockDim, config->dynamicSmemBytes, cluster,
-             [](void* p) { (*static_cast<decltype(body)*>(p))(); }, &body);
-  return cudaSuccess;
+  return launch_configured(config, [](void* p) { (*static_cast<decltype(body)*>(p))(); }, &body);
 }
 
-// A kernel whose type was lost on the way; its parameters have the arguments' decayed types.
+// Tells the runtime how to call a kernel whose arguments come as void**. A kernel's body names its own enrolment,
+// which is initialised when the program is loaded.
+void enrol(void const* kernel, void (*call)(void const* kernel, void** arguments));
+
+template <class... A, size_t... I>
+void call_erased(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+  kernel(*static_cast<std::remove_reference_t<A>*>(arguments[I])...);
+}
 template <class... A>
-cudaError_t launch_erased(dim3 grid, dim3 block, size_t shared, dim3 cluster, void const* kernel, A&&... arguments) {
-  auto* typed = reinterpret_cast<void (*)(std::decay_t<A>...)>(const_cast<void*>(kernel));
-  auto body = [&] { typed(arguments...); };
-  launch_raw(grid, block, shared, cluster, [](void* p) { (*static_cast<decltype(body)*>(p))(); }, &body);
-  return cudaSuccess;
+bool enrol_typed(void (*kernel)(A...)) {
+  enrol(reinterpret_cast<void const*>(kernel), [](void const* p, void** arguments) {
+    auto* typed = reinterpret_cast<void (*)(A...)>(const_cast<void*>(p));
+    call_erased(typed, arguments, std::index_sequence_for<A...>{});
+  });
+  return true;
+}
+template <auto kernel>
+struct Enrolment {
+  static inline bool const done = enrol_typed(kernel);
+};
+template <auto kernel>
+inline void enrolled() {
+  (void)&Enrolment<kernel>::done;
 }
 
 }  // namespace cge
 
+// CUDA's headers have these for nvcc only: the kernel by its type.
 template <class R, class... A>
-inline cudaError_t cudaFuncSetAttribute(R (*)(A...), cudaFuncAttribute, int) {
-  return cudaSuccess;
+inline cudaError_t cudaFuncSetAttribute(R (*kernel)(A...), cudaFuncAttribute what, int value) {
+  return cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), what, value);
 }
 template <class R, class... A>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* count, R (*)(A...), int, size_t) {
-  *count = 1;
-  return cudaSuccess;
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, R (*kernel)(A...)) {
+  return cudaFuncGetAttributes(attributes, reinterpret_cast<void const*>(kernel));
+}
+template <class R, class... A>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* count, R (*kernel)(A...), int threads,
+                                                                 size_t shared) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(count, reinterpret_cast<void const*>(kernel), threads, shared);
+}
+template <class R, class... A>
+inline cudaError_t cudaOccupancyMaxActiveClusters(int* count, R (*kernel)(A...), cudaLaunchConfig_t const* config) {
+  return cudaOccupancyMaxActiveClusters(count, reinterpret_cast<void const*>(kernel), config);
+}
+template <class R, class... A>
+inline cudaError_t cudaLaunchKernel(R (*kernel)(A...), dim3 grid, dim3 block, void** arguments, size_t shared = 0,
+                                    cudaStream_t stream = nullptr) {
+  return cudaLaunchKernel(reinterpret_cast<void const*>(kernel), grid, block, arguments, shared, stream);
+}
+template <class R, class... A>
+inline cudaError_t cudaLaunchCooperativeKernel(R (*kernel)(A...), dim3 grid, dim3 block, void** arguments,
+                                               size_t shared = 0, cudaStream_t stream = nullptr) {
+  return cudaLaunchCooperativeKernel(reinterpret_cast<void const*>(kernel), grid, block, arguments, shared, stream);
 }
 #define cudaLaunchKernelEx ::cge::launch_ex

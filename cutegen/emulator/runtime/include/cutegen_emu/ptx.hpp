@@ -125,6 +125,7 @@ void cp_async_wait(uint32_t pending);
 void cp_async_wait_all();
 void cp_async_arrive(uint32_t barrier, bool noinc);
 void bar_sync(uint32_t id, uint32_t threads);  // threads 0: all of the CTA
+uint32_t bar_reduce(uint32_t id, uint32_t threads, int mode, bool predicate);  // mode: 0 count, 1 and, 2 or
 void bar_arrive(uint32_t id, uint32_t threads);
 void warp_sync(uint32_t mask);
 uint64_t shuffle(int mode, uint32_t mask, uint64_t value, int lane, int width);
@@ -132,13 +133,27 @@ uint32_t ballot(uint32_t mask, bool predicate);
 uint32_t match_any(uint32_t mask, uint64_t value);
 void elect(uint32_t mask, void const* lane, void const* predicate);
 void pause();  // lets others run, for loops that poll
-void fence();
-void memory_load(void const* from, uint32_t bytes, Order order);
-void memory_store(void* to, uint32_t bytes, Order order);
-bool atomic_begin(void* at, uint32_t bytes);
-void atomic_end(void* at, uint32_t bytes);
+void fence(Scope scope);
+// NOTE: the runtime itself moves the bytes; here the compiler's own hooks would see them a second time.
+void memory_load(void const* from, uint32_t bytes, Order order, void* to);
+void memory_store(void* to, uint32_t bytes, Order order, void const* from);
+void atomic_begin(void* at, uint32_t bytes, Order order, void* old);
+void atomic_end(void* at, uint32_t bytes, Order order, void const* now);
+void grid_sync();
+bool grid_can_sync();
 [[noreturn]] void trap(char const* what);
 void unsupported(char const* instruction);
+
+// What the emulated GPU is: its compute capability, and whether it is a target such as sm_90a.
+extern uint32_t device_level;
+extern bool device_specific;
+void not_on_this_device(uint32_t level, bool specific, char const* instruction);
+// The next instruction exists from this compute capability on, or only on its architecture-specific targets.
+inline void need(uint32_t level, bool specific, char const* instruction) {
+  if (__builtin_expect(device_level < level || (specific && !device_specific), 0)) {
+    not_on_this_device(level, specific, instruction);
+  }
+}
 
 // sm_90.
 struct WgmmaA {
@@ -170,20 +185,56 @@ uint32_t mapa(uint32_t address, uint32_t rank);
 // ld and st: one access of all elements.
 template <class U>
 inline void load(void const* from, Order order, Registers to) {
-  memory_load(from, uint32_t(sizeof(U) * to.size()), order);
+  U values[8];
+  memory_load(from, uint32_t(sizeof(U) * to.size()), order, values);
   size_t i = 0;
-  for (void const* r : to) {
-    std::memcpy(const_cast<void*>(r), static_cast<char const*>(from) + sizeof(U) * i++, sizeof(U));
-  }
+  for (void const* r : to) { std::memcpy(const_cast<void*>(r), &values[i++], sizeof(U)); }
 }
 template <class U>
 inline void store(void* to, Order order, Registers from) {
+  U values[8];
   size_t i = 0;
-  memory_store(to, uint32_t(sizeof(U) * from.size()), order);
-  for (void const* r : from) {
-    std::memcpy(static_cast<char*>(to) + sizeof(U) * i++, r, sizeof(U));
-  }
+  for (void const* r : from) { std::memcpy(&values[i++], r, sizeof(U)); }
+  memory_store(to, uint32_t(sizeof(U) * from.size()), order, values);
 }
+
+// atom and red.
+template <class T, class F>
+inline T atomic(T* at, F update, Order order = Order::relaxed) {
+  T old;
+  atomic_begin(at, sizeof(T), order, &old);
+  T const now = update(old);
+  atomic_end(at, sizeof(T), order, &now);
+  return old;
+}
+enum class Atom : uint8_t { add, min, max, inc, dec, exch, cas };
+template <class T>
+inline T atom(Atom op, void* at, Order order, T v, T compare = T{}) {
+  return atomic(
+      static_cast<T*>(at),
+      [=](T x) -> T {
+        switch (op) {
+          case Atom::add: return T(x + v);
+          case Atom::min: return v < x ? v : x;
+          case Atom::max: return x < v ? v : x;
+          case Atom::inc: return x >= v ? T(0) : T(x + T(1));
+          case Atom::dec: return x == T(0) || x > v ? v : T(x - T(1));
+          case Atom::exch: return v;
+          default: return x == compare ? v : x;
+        }
+      },
+      order);
+}
+enum class AtomBits : uint8_t { and_, or_, xor_ };
+template <class T>
+inline T atom_bits(AtomBits op, void* at, Order order, T v) {
+  return atomic(
+      static_cast<T*>(at),
+      [=](T x) { return T(op == AtomBits::and_ ? x & v : op == AtomBits::or_ ? x | v : x ^ v); }, order);
+}
+// Two or more elements of 16 bits, or several of 32: red.add and the like.
+void reduce(Simd op, void* at, Order order, Registers values);
+void reduce_f32(void* at, Order order, Registers values);
 
 // Launches from host code that is run along with its kernels.
 void launch_raw(dim3 grid, dim3 block, size_t shared, dim3 cluster, void (*body)(void*), void* context);

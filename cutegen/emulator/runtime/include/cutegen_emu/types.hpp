@@ -14,7 +14,10 @@ struct MmaCode {
   uint8_t saturate;
 };
 
-enum class Order : uint8_t { plain, acquire, release };
+// `compared` is relaxed, but behind a barrier it counts as an acquisition: CUTLASS's stream-K of sm_80 waits by
+// atomicCAS and __syncthreads(), without a fence.
+enum class Order : uint8_t { plain, relaxed, acquire, release, acq_rel, compared };
+enum class Scope : uint8_t { block, device };  // a cluster's scope counts as the device's
 
 enum class Cvt : uint8_t {
   u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, tf32, f32, f64, f16x2, bf16x2, e4m3x2, e5m2x2
