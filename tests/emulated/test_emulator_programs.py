@@ -186,7 +186,7 @@ UNMODIFIED = (
     ("sgemm_sm70.cu", "sm_80", "f4", ("128", "128", "8", "T", "N")),
     ("sgemm_sm80.cu", "sm_80", "f2", ("128", "128", "128", "T", "N")),
     ("hopper/wgmma_sm90.cu", "sm_90a", "f2", ("128", "128", "128", "N", "T")),
-    (TMA, "sm_90a", "f2", ("128", "128", "128", "T", "N")),
+    (TMA, "sm_90a", "f2", ("256", "128", "128", "T", "N")),  # its clusters have two CTAs along M
 )
 
 

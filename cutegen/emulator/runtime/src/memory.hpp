@@ -11,13 +11,9 @@ namespace cge {
 
 constexpr uintptr_t kGlobalWindow = uintptr_t(0x210000000000);
 constexpr uintptr_t kWindows = kSharedWindow;  // both windows lie in one span, so one comparison finds them
-<<<<<<< HEAD
-constexpr uintptr_t kWindowsSpan = uintptr_t(0x060000000000);  // cudaMalloc begins 2 TiB in
-=======
-constexpr uintptr_t kWindowsSpan = uintptr_t(0x080000000000);
+constexpr uintptr_t kWindowsSpan = uintptr_t(0x080000000000);  // cudaMalloc begins 2 TiB in
 
 constexpr uint16_t kStrong = 0x8000;
->>>>>>> 062049e (Emulator: CTAs that wait for each other run together; CUTLASS's device adapters; fences, targets, wgmma registers)
 
 // Who touched an element of a writable buffer. It lies in memory that all workers share.
 struct ElementRecord {
