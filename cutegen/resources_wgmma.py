@@ -29,7 +29,7 @@ _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
 _BARRIERS = 16  # bytes of a stage's two mbarriers
 _WARPS = 4
 _MOST_STAGES = 16
-_ENOUGH_STAGES = 3  # beyond which a staging buffer is worth more than a stage
+_ENOUGH_STAGES = 4  # beyond which a staging buffer is worth more than a stage
 _COLUMN = 512  # registers of a register file for each of 128 threads, all warpgroups together
 
 
