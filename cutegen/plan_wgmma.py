@@ -20,7 +20,7 @@ from cutegen.operands.wgmma import (
     warpgroups,
 )
 from cutegen.resources_wgmma import SharedMemory, register_split, shared_memory
-from cutegen.wgmma_atoms import WgmmaAtom, wgmma_atom
+from cutegen.wgmma_atoms import WGMMA_M, WgmmaAtom, wgmma_atom
 
 __all__ = ["WgmmaPlan", "plan_wgmma"]
 
@@ -89,6 +89,13 @@ class WgmmaPlan:
 
 def _output_maps(cfg: GemmConfig, shared: SharedMemory) -> tuple[TensorMap, ...]:
     name = cfg.d.dtype or "f32"
+    if cfg.d.major == "m":
+        columns = shared.chunk_columns
+        return (
+            TensorMap(
+                matrix="d", dtype=name, mn_inner=True, box_inner=WGMMA_M, box_outer=columns, swizzle=128
+            ),
+        )
     return tuple(
         TensorMap(
             matrix="d",

@@ -44,7 +44,8 @@ class SharedMemory:
         barriers: The mbarriers.
         bytes: All of it.
         slots: Staging buffers of one warp; 0 without bulk stores.
-        chunks: Bytes of each chunk of a warp's row of D.
+        chunks: Bytes of a row of each chunk of D.
+        chunk_columns: Columns of a chunk of an M-major D; 0 for an N-major one.
     """
 
     a: int
@@ -54,6 +55,7 @@ class SharedMemory:
     bytes: int
     slots: int
     chunks: tuple[int, ...]
+    chunk_columns: int
 
 
 def _round_up(value: int, unit: int) -> int:
@@ -70,9 +72,18 @@ def stage_bytes_of(cfg: GemmConfig) -> int:
     return sum(_operand_bytes(cfg))
 
 
+def _chunk_columns(cfg: GemmConfig) -> int:
+    """The most columns that fit a staging buffer of a warpgroup, 128 bytes along M each."""
+    if cfg.epilogue.store != "tma" or cfg.d.major != "m":
+        return 0
+    return next((c for c in (64, 32, 16, 8) if warpgroups(cfg).columns % c == 0), 0)
+
+
 def _chunks(cfg: GemmConfig) -> tuple[int, ...]:
     if cfg.epilogue.store != "tma":
         return ()
+    if cfg.d.major == "m":
+        return (128,) * (warpgroups(cfg).columns // max(1, _chunk_columns(cfg)))
     return staging_widths(warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes)
 
 
@@ -98,6 +109,7 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
         bytes=barriers + stages * _BARRIERS,
         slots=slots,
         chunks=chunks,
+        chunk_columns=_chunk_columns(cfg),
     )
 
 

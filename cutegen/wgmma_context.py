@@ -101,6 +101,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
             "c_vec": plan.c_vector,
             "d_vec": plan.d_vector,
             "columns": groups.columns,
+            "chunk": shared.chunk_columns,
             "slots": shared.slots,
             "maps": len(plan.maps) - 2,
         },

@@ -19,8 +19,10 @@ using namespace cute;
 
 //{% include "parts/epilogue.cu" %}
 
-//{% if store == "tma" %}
+//{% if store == "tma" and out.d_n_major %}
 //{% include "parts/wgmma_store_tma.cu" %}
+//{% elif store == "tma" %}
+//{% include "parts/wgmma_store_tma_m.cu" %}
 //{% else %}
 //{% include "parts/store_direct.cu" %}
 

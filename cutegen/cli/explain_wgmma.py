@@ -86,5 +86,8 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
             ]
         )
     chunks = ", ".join(map(str, plan.shared.chunks))
-    rows.append(["store D", f"bulk stores of 16 rows by {chunks} B" if chunks else "from registers"])
+    store = f"bulk stores of 16 rows by {chunks} B" if chunks else "from registers"
+    if plan.shared.chunk_columns:
+        store = f"bulk stores of {plan.shared.chunk_columns} columns by 128 B along M, transposed"
+    rows.append(["store D", store])
     return rows

@@ -52,9 +52,10 @@ def _atom(cfg: GemmConfig) -> str | None:
 
 def _store(cfg: GemmConfig) -> str:
     """Bulk stores where D's rows are long and aligned enough for them."""
-    row = warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes
-    wide = cfg.d.major == "n" and (cfg.d.align or 16) >= 16 and row % 16 == 0
-    return "tma" if wide and dtype(cfg.d.dtype or "f32").bytes <= 4 else "direct"
+    size = dtype(cfg.d.dtype or "f32").bytes
+    row = warpgroups(cfg).columns * size
+    fits = size <= 4 and row % 16 == 0 if cfg.d.major == "n" else size == 2
+    return "tma" if fits and (cfg.d.align or 16) >= 16 else "direct"
 
 
 def resolve_wgmma(cfg: GemmConfig) -> GemmConfig:

@@ -36,8 +36,8 @@ def tma_align(facts: Facts) -> Iterator[Finding]:
 @rule(
     "tma-store",
     "tma",
-    reason="A bulk store writes rows of an N-major D from shared memory, in boxes that are multiples of 16 "
-    "bytes wide, to aligned rows.",
+    reason="A bulk store writes rows of D from shared memory, in boxes that are multiples of 16 bytes wide, "
+    "to aligned rows. An M-major D is transposed on the way there, which stmatrix does for 16 bits.",
     source=f"{_MAP}: boxDim and globalStrides; templates/parts/wgmma_store_tma.cu",
 )
 def tma_store(facts: Facts) -> Iterator[Finding]:
@@ -55,11 +55,11 @@ def tma_store(facts: Facts) -> Iterator[Finding]:
     size = dtype(cfg.d.dtype or "f32").bytes
     row = warpgroups(cfg).columns * size
     problem = None
-    if cfg.d.major != "n":
-        problem = f"d.major: {cfg.d.major}", "D must be N-major"
+    if cfg.d.major == "m" and size != 2:
+        problem = f"d.dtype: {cfg.d.dtype}, M-major", "an M-major D must have elements of 2 bytes"
     elif (cfg.d.align or 16) < 16:
         problem = f"d.align: {cfg.d.align}", "rows of D must start at multiples of 16 bytes"
-    elif row % 16:
+    elif row % 16 and cfg.d.major == "n":
         problem = f"rows of {row} bytes", "a warpgroup's columns must be a multiple of 16 bytes"
     elif size > 4:
         problem = f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"

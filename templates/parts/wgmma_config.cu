@@ -71,5 +71,6 @@ struct Output {
   static constexpr int  C_VEC     = {{ out.c_vec }};  // elements of one load of C
   static constexpr int  D_VEC     = {{ out.d_vec }};  // elements of one store of D
   static constexpr int  COLUMNS   = {{ out.columns }};  // of one warpgroup
-  static constexpr int  SLOTS     = {{ out.slots }};  // staging buffers of one warp
+  static constexpr int  CHUNK     = {{ out.chunk }};  // columns that are stored together, of an M-major D
+  static constexpr int  SLOTS     = {{ out.slots }};  // staging buffers of one warp or, M-major, warpgroup
 };

@@ -65,8 +65,8 @@ WGMMA_CASES = [
     Case("tma-align", hopper({"a.align": 8}), hopper({"a.align": 16}), "a.align", ("multistage",)),
     Case(
         "tma-store",
-        hopper({"epilogue.store": "tma", "d.major": "m"}),
-        hopper({"epilogue.store": "direct", "d.major": "m"}),
+        hopper({"epilogue.store": "tma", "d.major": "m", "d.dtype": "f32"}),
+        hopper({"epilogue.store": "tma", "d.major": "m", "d.dtype": "f16"}),
         "epilogue.store",
     ),
     Case(
