@@ -72,6 +72,17 @@ def main_loop(code: list[str], mma: str = "HMMA") -> list[str]:
     return [line for line in best[1] if not line.endswith(":")]
 
 
+def shortest_loop(code: list[str], mma: str, least: int) -> list[str]:
+    """The shortest loop with so many MMAs: waits that spin out of line jump back over half the kernel."""
+    labels = {line[:-1]: index for index, line in enumerate(code) if line.endswith(":")}
+    bodies = []
+    for index, line in enumerate(code):
+        branch = _BRANCH.search(line)
+        if branch and labels.get(branch[1], index) < index:
+            bodies.append([i for i in code[labels[branch[1]] : index + 1] if not i.endswith(":")])
+    return min((b for b in bodies if sum(mma in i for i in b) >= least), key=len)
+
+
 def _register(operand: str) -> int | None:
     found = _REGISTER.match(operand.strip())
     return int(found[1]) if found else None
