@@ -13,7 +13,7 @@ from cutegen.loader import to_data
 from cutegen.plan import derive
 from cutegen.render import Style
 from cutegen.resolve import resolve
-from cutegen.rules import check
+from cutegen.rules import judge
 from cutegen.trial import Problem, default_problems
 from cutegen.yamlwrite import flow
 
@@ -144,7 +144,7 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
     chosen: Case | None = None
     while chosen is None or len(companions) < _COMPANIONS:
         config = odd_config(rng, **keep) if odd else sparse_config(rng, **keep)
-        rules = {v.rule for v in check(config)}
+        rules = {v.rule for v in judge(config)}
         drawn["drawn"] += 1
         drawn["refused" if rules else "accepted"] += 1
         if drawn["drawn"] > _PATIENCE:

@@ -12,7 +12,7 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.fuzz.hopper import odd_fields, wgmma_data
 from cutegen.resolve import resolve
-from cutegen.rules import check
+from cutegen.rules import judge
 
 __all__ = ["legal_config", "odd_config", "sparse_config"]
 
@@ -108,7 +108,7 @@ def legal_config(rng: Random, **choices: Any) -> GemmConfig:
     """The resolved form of a sparse config that the rules accept; choices as for :func:`sparse_config`."""
     for _ in range(_PATIENCE):
         config = sparse_config(rng, **choices)
-        if not check(config):
+        if not judge(config):
             return resolve(config)
     raise RuntimeError(f"none of {_PATIENCE} random configs is legal; the choices are {choices}")
 

@@ -13,7 +13,7 @@ from cutegen.config import GemmConfig
 from cutegen.fuzz.case import Case, Failure
 from cutegen.loader import to_data
 from cutegen.resolve import resolve
-from cutegen.rules import check
+from cutegen.rules import judge
 from cutegen.trial import Problem, steps
 
 __all__ = ["minimise"]
@@ -85,7 +85,7 @@ class _Search:
         if self.over or key in self.seen:
             return False
         self.seen.add(key)
-        rules = sorted({v.rule for v in check(case.config)})
+        rules = sorted({v.rule for v in judge(case.config)})
         if case.expectation == "accepted" and rules and self.kind != "check":
             return False
         if case.expectation == "refused" and ", ".join(rules) != self.detail:
