@@ -202,7 +202,8 @@ def test_tutorials_run_as_they_are(
     report = emulate(source, arch=arch, arguments=words, processes=1, dump=tmp_path)
     assert report.status == 0, report.output
     # The tutorial of cp.async and wgmma does race; see below.
-    assert {f.kind for f in report.findings} <= ({"race-raw"} if name.endswith("wgmma_sm90.cu") else set())
+    faults = {"race-raw", "missing-proxy-fence"} if name.endswith("wgmma_sm90.cu") else set()
+    assert {f.kind for f in report.findings} == faults
     m, n, k = map(int, words[:3])
     # They leave A, B and, in their last allocation, C in the order of BLAS.
     paths = sorted(tmp_path.glob("*.bin"), key=lambda p: int(p.stem))
@@ -223,7 +224,7 @@ def test_the_wgmma_tutorial_is_exact_and_races(tmp_path: Path) -> None:
     # It waits for its own cp.async and passes no barrier before wgmma reads what other threads have copied.
     report = emulate(_tutorial("hopper/wgmma_sm90.cu", tmp_path), arch="sm_90a", processes=1)
     assert report.status == 0
-    assert {f.kind for f in report.findings} == {"race-raw"}
+    assert {f.kind for f in report.findings} == {"race-raw", "missing-proxy-fence"}
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ void land(Fiber& f, AsyncCopy const& copy) {
         if (copy.from >= b.begin && copy.from < b.begin + b.bytes) { origin = uint32_t(i) + 1; }
       }
     }
-    // NOTE: no proxy fence is asked for behind cp.async: CUTLASS's own mainloops of cp.async and wgmma have none.
-    shared_async_end(copy.to, copy.bytes, copy.site, agent_of(f), f.clock.self, origin, true);
+    shared_async_end(copy.to, copy.bytes, copy.site, agent_of(f), f.clock.self, origin, false);
   }
 }
 
