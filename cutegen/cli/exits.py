@@ -38,6 +38,7 @@ _INTERNAL = 70
 _OUTPUT = 74
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NUDGE_SECONDS = 0.1
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
@@ -144,6 +145,7 @@ def _signals() -> Iterator[None]:
         seen.append(number)
         raise Stopped(number)
 
+    nudge = _start_nudging(seen)
     # NOTE: a signal that is ignored stays so, as under nohup and in the background of a script.
     before = {
         number: signal.signal(number, handle)
@@ -153,6 +155,41 @@ def _signals() -> Iterator[None]:
     try:
         yield
     finally:
+        nudge()
         if not seen:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _start_nudging(seen: list[int]) -> Callable[[], None]:
+    """See that the main thread notices signals even while it waits for a lock; returns what ends that.
+
+    A signal that comes in the moment between the interpreter's last look and the wait, or that the kernel
+    gives to another thread, does not end the wait. So a thread reads each signal's number from a pipe and, as
+    long as nobody handled it, interrupts the main thread with a signal that means nothing.
+    """
+    main = threading.get_ident()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.signal(signal.SIGURG, lambda number, frame: None)
+    former = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    ended = threading.Event()
+
+    def watch() -> None:
+        while numbers := os.read(reader, 64):
+            while set(numbers) & set(_STOPPING) and not seen and not ended.wait(_NUDGE_SECONDS):
+                signal.pthread_kill(main, signal.SIGURG)
+        os.close(reader)
+
+    thread = threading.Thread(target=watch, name="cutegen-signals", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        ended.set()
+        signal.set_wakeup_fd(former)
+        os.close(writer)
+        thread.join()
+        signal.signal(signal.SIGURG, before)
+
+    return end

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -114,3 +115,34 @@ def test_compilers_do_not_outlive_a_process_that_was_killed(fakes: Fakes) -> Non
     process.kill()
     finish(process)
     wait_until_gone(fakes)
+
+
+WAITING = """
+import signal, threading, time
+from cutegen.cli.exits import exit_code_of
+
+def work():
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # the kernel gives it to another thread
+    print("ready", flush=True)
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+raise SystemExit(exit_code_of(work, as_json=False))
+"""
+
+
+def test_a_wait_that_no_signal_interrupts_ends_all_the_same() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    try:
+        assert process.wait(timeout=20) == 143
+    finally:
+        process.kill()
+        process.communicate()
