@@ -156,10 +156,7 @@ TUTORIALS = (
         "wgmma is not waited for",
         "    warpgroup_wait<0>();\n",
         "    warpgroup_wait<1>();\n",
-        "race-war",
-        "race-raw",
-        "async-in-flight",
-        "numbers",
+        "wgmma-in-flight",
     ),
     _fault(
         "wgmma_tma",
