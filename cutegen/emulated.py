@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from cutegen import settings
 from cutegen.binding import CutegenLaunch
 from cutegen.config import GemmConfig
-from cutegen.emulator import EmulatedKernel, EmulatorReport, HostToolchain, Matrix, find_host_toolchain
-from cutegen.emulator import compile as compile_for_cpu
-from cutegen.emulator.job import Progress
 from cutegen.errors import CutegenError, LaunchError, SanitizerError, ToolchainError
 from cutegen.operand_check import Wanted, wanted_operands
 from cutegen.render import RenderedKernel
 from cutegen.toolchain.process import Workers, parallel_jobs
+
+if TYPE_CHECKING:  # who builds for a GPU need not wait for the emulator's import
+    from cutegen.emulator import EmulatedKernel, EmulatorReport, HostToolchain, Matrix
+    from cutegen.emulator.job import Progress
 
 __all__ = [
     "EmulatedArtifact",
@@ -212,6 +213,9 @@ def emulate_many(
     """
     if not kernels:
         return []
+    from cutegen.emulator import compile as compile_for_cpu
+    from cutegen.emulator import find_host_toolchain
+
     tools = find_host_toolchain() if host is None else host
 
     def one(rendered: RenderedKernel) -> EmulatedArtifact | CutegenError:
@@ -229,6 +233,8 @@ def emulate_many(
 
 
 def _matrix(wanted: Wanted, address: int | None, shape: tuple[int, int], ld: int) -> Matrix:
+    from cutegen.emulator import Matrix
+
     return Matrix(
         address=address or 0,
         element=wanted.dtype.bytes,

@@ -11,6 +11,7 @@ from cutegen.build import Artifact, Resources
 from cutegen.config import GemmConfig
 from cutegen.emulated import EmulatedArtifact, EmulatedLibrary
 from cutegen.errors import ArgumentError, ToolchainError
+from cutegen.narrow import narrowed
 from cutegen.operand_check import BOrder
 from cutegen.prepared import PreparedLaunch
 from cutegen.signature import (
@@ -20,7 +21,6 @@ from cutegen.signature import (
     SignatureTable,
     cuda_backend,
     device_ordinal,
-    narrowed,
 )
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cutegen.toolchain import HostCompiler
 __all__ = ["Launcher", "launcher_command", "launcher_digest", "library_name", "render_launcher"]
 
 _TEMPLATES = ("launcher.c", "launcher.h")
-_PARTS = ("parts/launcher_plain.c", "parts/launcher_tma.c")
+_PARTS = "parts/launcher_*.c"  # that the templates include
 _FLAGS = ("-x", "c", "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LIBRARIES = ("-ldl", "-lpthread")  # parts of libc today, libraries of their own before glibc 2.34
 
@@ -35,8 +35,9 @@ def library_name(name: str) -> str:
 def launcher_digest() -> str:
     """Hash of all that decides the launcher but the kernel itself."""
     digest = hashlib.sha256("\0".join((*_FLAGS, *_LIBRARIES)).encode())
-    for template in (*_TEMPLATES, *_PARTS):
-        digest.update(b"\0" + (template_root() / template).read_bytes())
+    root = template_root()
+    for template in (*(root / name for name in _TEMPLATES), *sorted(root.glob(_PARTS))):
+        digest.update(b"\0" + template.read_bytes())
     return digest.hexdigest()
 
 

@@ -19,8 +19,8 @@ from cutegen.operands.wgmma import (
     fragment_layout,
     warpgroups,
 )
-from cutegen.resources_wgmma import SharedMemory, register_split, shared_memory
-from cutegen.wgmma_atoms import WGMMA_M, WgmmaAtom, wgmma_atom
+from cutegen.resources_wgmma import SharedMemory, accumulator_registers, register_split, shared_memory
+from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
 __all__ = ["WgmmaPlan", "plan_wgmma"]
 
@@ -123,8 +123,8 @@ def plan_wgmma(cfg: GemmConfig, scale: DTypeName) -> WgmmaPlan:
         name=kernel_name(cfg),
         atom=atom,
         groups=groups,
-        threads=128 * (groups.count + 1),
-        registers=register_split(groups.count, atom.registers * groups.atoms_m),
+        threads=WARPGROUP * (groups.count + 1),
+        registers=register_split(groups.count, accumulator_registers(cfg)),
         shared=shared,
         a=a,
         b=b,

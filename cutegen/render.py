@@ -32,10 +32,16 @@ __all__ = [
     "context",
     "environment",
     "render",
+    "styles_of",
     "template_root",
 ]
 
 Style = Literal["resolved", "idiomatic"]
+
+
+def styles_of(mainloop: str | None) -> tuple[Style, ...]:
+    """The styles in which a mainloop is rendered."""
+    return ("resolved",) if mainloop == "tma_wgmma" else get_args(Style)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,24 +251,28 @@ def _headers(plan: KernelPlan) -> list[str]:
 
 def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
+    cfg, output = plan.config, plan.output
     own = wgmma_context(plan) if isinstance(plan, WgmmaPlan) else _context(plan, style)
+    own["out"] |= {
+        "thr_m": output.thread_m.cxx(),
+        "thr_n": output.thread_n.cxx(),
+        "reg_m": output.register_m.cxx(),
+        "reg_n": output.register_n.cxx(),
+        "registers": output.registers,
+        "vec": output.vector,
+        "c_n_major": cfg.c.major == "n",
+        "d_n_major": cfg.d.major == "n",
+        "c_vec": plan.c_vector,
+        "d_vec": plan.d_vector,
+    }
+    blk_m, blk_n, blk_k = plan.tile
     return own | {
         "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
         "version": __version__,
         "style": style,
-        "config_lines": dump(plan.config).rstrip().splitlines(),
+        "config_lines": dump(cfg).rstrip().splitlines(),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
-    }
-
-
-def _context(plan: KernelPlan, style: Style) -> dict[str, Any]:
-    cfg, output = plan.config, plan.output
-    blk_m, blk_n, blk_k = plan.tile
-    own = {"cute": idiomatic_context(plan)} if style == "idiomatic" else {}
-    return own | {
-        "headers": _headers(plan),
-        "mainloop": cfg.mainloop,
         "store": cfg.epilogue.store,
         "element_c": dtype(cfg.c.dtype or "f32").cxx,
         "element_d": dtype(cfg.d.dtype or "f32").cxx,
@@ -273,30 +283,30 @@ def _context(plan: KernelPlan, style: Style) -> dict[str, Any]:
         "blk_k": blk_k,
         "stages": cfg.stages,
         "threads": plan.threads,
+        "smem_bytes": plan.smem_bytes,
+        "raster_along_m": cfg.scheduler.raster == "m",
+        "raster_group": cfg.scheduler.group,
+        "fragment_c": plan.fragment_c.cxx(),
+    }
+
+
+def _context(plan: KernelPlan, style: Style) -> dict[str, Any]:
+    """What only the templates of the other mainloops use."""
+    cfg = plan.config
+    own = {"cute": idiomatic_context(plan)} if style == "idiomatic" else {}
+    return own | {
+        "headers": _headers(plan),
+        "mainloop": cfg.mainloop,
         "min_blocks": cfg.min_blocks,
         "k_blocks": plan.a.fragments.k_blocks,
         "stage_bytes": plan.stage_bytes,
-        "smem_bytes": plan.smem_bytes,
         "smem_align": plan.smem_alignment,
         "double_buffer": plan.double_buffer,
-        "raster_along_m": cfg.scheduler.raster == "m",
-        "raster_group": cfg.scheduler.group,
         "simt": plan.atom.is_simt,
         "mma_op": plan.atom.name,
-        "fragment_c": plan.fragment_c.cxx(),
         "operands": [_operand_context(plan, plan.a), _operand_context(plan, plan.b)],
         "out": {
-            "thr_m": output.thread_m.cxx(),
-            "thr_n": output.thread_n.cxx(),
-            "reg_m": output.register_m.cxx(),
-            "reg_n": output.register_n.cxx(),
-            "registers": output.registers,
-            "vec": output.vector,
-            "c_n_major": cfg.c.major == "n",
-            "d_n_major": cfg.d.major == "n",
             "c_staged": plan.c_staged,
-            "c_vec": plan.c_vector,
-            "d_vec": plan.d_vector,
             "pitch": plan.pitch,
         },
     }
@@ -328,10 +338,10 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
         raise ConfigError(f"render takes a KernelPlan, cutegen.plan(config) (got {type(plan).__name__})")
     if style not in get_args(Style):
         raise ConfigError(f"style must be one of {', '.join(get_args(Style))} (got {style!r})")
-    hopper = isinstance(plan, WgmmaPlan)
-    if hopper and style == "idiomatic":
-        raise ConfigError("mainloop tma_wgmma is rendered in the resolved style only")
-    top = "tma_wgmma.cu" if hopper else f"{style}.cu"
+    mainloop = plan.config.mainloop
+    if style not in styles_of(mainloop):
+        raise ConfigError(f"mainloop {mainloop} is rendered in the {styles_of(mainloop)[0]} style only")
+    top = "tma_wgmma.cu" if isinstance(plan, WgmmaPlan) else f"{style}.cu"
     text = environment().get_template(top).render(context(plan, style))
     return RenderedKernel(
         name=plan.name,

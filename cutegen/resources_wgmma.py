@@ -8,19 +8,19 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
+from cutegen.wgmma_atoms import WARPGROUP
 
 __all__ = [
     "EPILOGUE_REGISTERS",
-    "SLOT_BYTES",
     "SharedMemory",
+    "accumulator_registers",
+    "accumulators_fit",
     "most_stages",
     "register_split",
     "shared_memory",
     "stage_bytes_of",
 ]
 
-#: A staging buffer of one warp: 16 rows of 128 bytes.
-SLOT_BYTES = 16 * 128
 
 #: Addresses, scale and a few values beside the accumulators.
 EPILOGUE_REGISTERS = 24
@@ -28,6 +28,7 @@ EPILOGUE_REGISTERS = 24
 _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
 _BARRIERS = 16  # bytes of a stage's two mbarriers
 _WARPS = 4
+_SLOT_BYTES = 16 * 128  # a staging buffer of one warp: 16 rows
 _MOST_STAGES = 16
 _ENOUGH_STAGES = 4  # beyond which a staging buffer is worth more than a stage
 _COLUMN = 512  # registers of a register file for each of 128 threads, all warpgroups together
@@ -43,7 +44,8 @@ class SharedMemory:
         staging: The epilogue's buffers.
         barriers: The mbarriers.
         bytes: All of it.
-        slots: Staging buffers of one warp; 0 without bulk stores.
+        slots: Staging buffers of one warp or, for an M-major D, warpgroup; 0 without bulk stores.
+        slot_bytes: Of one of them.
         chunks: Bytes of a row of each chunk of D.
         chunk_columns: Columns of a chunk of an M-major D; 0 for an N-major one.
     """
@@ -54,6 +56,7 @@ class SharedMemory:
     barriers: int
     bytes: int
     slots: int
+    slot_bytes: int
     chunks: tuple[int, ...]
     chunk_columns: int
 
@@ -99,8 +102,8 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     if chunks:
         room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS
         most = len(chunks) * max(1, groups.atoms_m)
-        slots = max(1, min(most, room // (groups.count * _WARPS * SLOT_BYTES)))
-    barriers = staging + slots * groups.count * _WARPS * SLOT_BYTES
+        slots = max(1, min(most, room // (groups.count * _WARPS * _SLOT_BYTES)))
+    barriers = staging + slots * groups.count * _WARPS * _SLOT_BYTES
     return SharedMemory(
         a=0,
         b=b,
@@ -108,6 +111,7 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
         barriers=barriers,
         bytes=barriers + stages * _BARRIERS,
         slots=slots,
+        slot_bytes=_SLOT_BYTES * (_WARPS if cfg.d.major == "m" else 1),
         chunks=chunks,
         chunk_columns=_chunk_columns(cfg),
     )
@@ -117,12 +121,25 @@ def most_stages(cfg: GemmConfig) -> int:
     """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
     per_stage = stage_bytes_of(cfg) + _BARRIERS
     limit = arch(cfg.arch).smem_per_block - _ALIGN
-    buffers = warpgroups(cfg).count * _WARPS * SLOT_BYTES if cfg.epilogue.store == "tma" else 0
+    buffers = warpgroups(cfg).count * _WARPS * _SLOT_BYTES if cfg.epilogue.store == "tma" else 0
     for slots in (2, 1):
         stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))
         if stages >= _ENOUGH_STAGES:
             break
     return max(1, stages)
+
+
+def accumulator_registers(cfg: GemmConfig) -> int:
+    """32-bit registers of a consumer thread's accumulators."""
+    groups = warpgroups(cfg)
+    return groups.rows * groups.columns * dtype(cfg.accumulator or "f32").bits // (32 * WARPGROUP)
+
+
+def accumulators_fit(cfg: GemmConfig) -> bool:
+    """Whether accumulators and epilogue fit into a consumer's registers."""
+    accumulators = accumulator_registers(cfg)
+    budget = register_split(warpgroups(cfg).count, accumulators)[1]
+    return accumulators + EPILOGUE_REGISTERS <= budget
 
 
 def register_split(consumers: int, accumulators: int) -> tuple[int, int]:

@@ -282,7 +282,7 @@ def child_environment(tmp: Path | None = None, *, tools: Path | None = None) -> 
     if not env.get("PATH"):
         env["PATH"] = os.defpath  # where compilers were looked for; they look for their parts there as well
     if tools is not None:
-        env["PATH"] = os.pathsep.join(filter(None, (env.get("PATH", os.defpath), str(tools))))
+        env["PATH"] = os.pathsep.join((env["PATH"], str(tools)))
     if tmp is not None:
         env["TMPDIR"] = str(tmp)
     return env

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from cutegen.dtypes import DTypeName, dtype
 
-__all__ = ["WGMMA_ATOMS", "WGMMA_M", "WgmmaAtom", "wgmma_atom", "wgmma_columns"]
+__all__ = ["WARPGROUP", "WGMMA_ATOMS", "WGMMA_M", "WgmmaAtom", "wgmma_atom", "wgmma_columns"]
+
+#: Threads of a warpgroup.
+WARPGROUP = 128
 
 #: Rows of every operation: 16 for each warp of the warpgroup.
 WGMMA_M = 64

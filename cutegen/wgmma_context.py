@@ -56,53 +56,29 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
 
 
 def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
-    """Every variable that the templates of ``tma_wgmma`` may use."""
-    cfg, output, groups, shared = plan.config, plan.output, plan.groups, plan.shared
-    blk_m, blk_n, blk_k = plan.tile
+    """What only the templates of ``tma_wgmma`` use."""
+    groups, shared = plan.groups, plan.shared
     return {
         "headers": _headers(plan),
-        "store": cfg.epilogue.store,
-        "element_c": dtype(cfg.c.dtype or "f32").cxx,
-        "element_d": dtype(cfg.d.dtype or "f32").cxx,
-        "accumulator": dtype(plan.atom.acc).cxx,
-        "scale": dtype(plan.scale).cxx,
-        "blk_m": blk_m,
-        "blk_n": blk_n,
-        "blk_k": blk_k,
-        "stages": cfg.stages,
         "cluster_m": plan.cluster[0],
         "cluster_n": plan.cluster[1],
         "consumers": groups.count,
         "pingpong": groups.pingpong,
         "warpgroups_m": groups.m,
-        "threads": plan.threads,
         "producer_registers": plan.registers[0],
         "consumer_registers": plan.registers[1],
         "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
         "staging_offset": shared.staging,
         "barrier_offset": shared.barriers,
-        "smem_bytes": shared.bytes,
-        "raster_along_m": cfg.scheduler.raster == "m",
-        "raster_group": cfg.scheduler.group,
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
-        "fragment_c": plan.fragment_c.cxx(),
         "atoms_m": groups.atoms_m,
-        "k_steps": blk_k // plan.atom.shape[2],
+        "k_steps": plan.tile[2] // plan.atom.shape[2],
         "operands": [_operand(plan, plan.a), _operand(plan, plan.b)],
         "out": {
-            "thr_m": output.thread_m.cxx(),
-            "thr_n": output.thread_n.cxx(),
-            "reg_m": output.register_m.cxx(),
-            "reg_n": output.register_n.cxx(),
-            "registers": output.registers,
-            "vec": output.vector,
-            "c_n_major": cfg.c.major == "n",
-            "d_n_major": cfg.d.major == "n",
-            "c_vec": plan.c_vector,
-            "d_vec": plan.d_vector,
             "columns": groups.columns,
             "chunk": shared.chunk_columns,
             "slots": shared.slots,
+            "slot_bytes": shared.slot_bytes,
             "maps": len(plan.maps) - 2,
         },
     }

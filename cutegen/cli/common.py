@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cutegen.plan import Plan
 
 __all__ = [
+    "MAINLOOPS",
+    "STYLES",
     "Outcome",
     "attempt",
     "conclude",
@@ -35,6 +37,10 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# The choices of config and render, whose import would slow the start; a test compares them.
+STYLES = ("resolved", "idiomatic")
+MAINLOOPS = ("simt", "direct", "multistage", "tma_wgmma")
+
 _STDIN = "<stdin>"
 _PATH = click.Path(dir_okay=True, allow_dash=True)  # the loader says what is wrong with a path
 
@@ -43,7 +49,7 @@ json_option = click.option(
 )
 style_option = click.option(
     "--style",
-    type=click.Choice(["resolved", "idiomatic"]),
+    type=click.Choice(STYLES),
     default="resolved",
     show_default=True,
     help="resolved compiles quickest; idiomatic reads as CuTe users write it.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutegen.arch import ARCHS
-from cutegen.cli.common import json_option
+from cutegen.cli.common import MAINLOOPS, STYLES, json_option
 from cutegen.cli.console import bad, bold, dim, good, print_json, say, warn
 from cutegen.errors import ConfigError
 from cutegen.yamlread import parse
@@ -68,12 +68,12 @@ def _orders(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     "--mainloop",
     "mainloops",
     multiple=True,
-    type=click.Choice(["simt", "direct", "multistage", "tma_wgmma"]),
+    type=click.Choice(MAINLOOPS),
     help="Only such configs.",
 )
 @click.option(
     "--style",
-    type=click.Choice(["resolved", "idiomatic"]),
+    type=click.Choice(STYLES),
     help="Only this style.  [default: resolved, and idiomatic for one case in four]",
 )
 @click.option(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from cutegen.dtypes import ALIASES, DTypeName
+from cutegen.dtypes import ALIASES, DTYPES, DTypeName
 from cutegen.errors import ArgumentError
 from cutegen.numerics import decode, encode, storage
 
-__all__ = ["ELEMENTS", "Comparison", "compare", "element_name", "meaning", "stored", "stored_as"]
+__all__ = ["ELEMENTS", "Comparison", "compare", "element_name", "is_float", "meaning", "stored", "stored_as"]
 
 _INTEGERS = {
     "s16": "int16",
@@ -55,6 +55,11 @@ def element_name(name: str) -> str:
     if found not in ELEMENTS:
         raise ArgumentError(f"must be one of {', '.join(ELEMENTS)} (got {name!r})")
     return found
+
+
+def is_float(name: str) -> bool:
+    """Whether an element type has fractions."""
+    return name not in _INTEGERS and DTYPES[cast("DTypeName", name)].kind == "float"
 
 
 def stored_as(name: str) -> Any:
@@ -176,8 +181,7 @@ def compare(
         raise ArgumentError(
             f"{name}: what it is compared with must have the shape {got.shape} (got {want.shape})"
         ) from None
-    is_float = element in ("f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2")
-    right = meaning(element, stored(element, want)) if is_float or want.dtype.kind == "f" else want
+    right = meaning(element, stored(element, want)) if is_float(element) or want.dtype.kind == "f" else want
     values = meaning(element, got)
     with np.errstate(all="ignore"):
         same = (values == right) | ((values != values) & (right != right))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from cutegen.dtypes import DTypeName
-from cutegen.emulator.arrays import Comparison, compare, meaning, stored, stored_as
+from cutegen.emulator.arrays import Comparison, compare, is_float, meaning, stored, stored_as
 from cutegen.emulator.expression import evaluate
 from cutegen.emulator.program import Launch
 from cutegen.emulator.spec import ArraySpec, LaunchFile, ScalarSpec
@@ -119,7 +119,7 @@ def _scalar(file: LaunchFile, index: int, spec: ScalarSpec) -> int | float | byt
     try:
         if spec.dtype == "f32":
             return struct.pack("<f", spec.value)
-        if spec.dtype in ("f16", "bf16", "tf32", "f64", "e4m3", "e5m2"):
+        if is_float(spec.dtype):
             import numpy as np
 
             return bytes(encode(cast("DTypeName", spec.dtype), np.float64(spec.value)).tobytes())
@@ -172,8 +172,7 @@ def _filled(
     fill = spec.fill
     if fill is None:
         # An output begins with what no result is likely to be, so that an element nobody wrote shows.
-        is_float = spec.dtype in ("f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2")
-        fill = (float("nan") if is_float else 123) if spec.output else "random"
+        fill = (float("nan") if is_float(spec.dtype) else 123) if spec.output else "random"
     if fill == "random":
         low = max(spec.low, 0) if spec.dtype.startswith("u") or spec.dtype == "bool" else spec.low
         if low > spec.high:

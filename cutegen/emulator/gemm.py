@@ -13,7 +13,7 @@ from cutegen.emulator.collect import collect
 from cutegen.emulator.host import HostToolchain
 from cutegen.emulator.job import Buffer, Job, Progress, run_job
 from cutegen.emulator.kernel import CompiledSource, compile_source
-from cutegen.emulator.maps import MAPS_OFFSET, map_arguments
+from cutegen.emulator.maps import MAP_BYTES, MAPS_OFFSET, map_arguments
 from cutegen.emulator.report import EmulatorReport
 from cutegen.errors import ArgumentError
 from cutegen.render import LaunchSpec, RenderedKernel
@@ -22,8 +22,6 @@ __all__ = ["EmulatedKernel", "Matrix", "compile"]
 
 #: Of a persistent kernel: few, so that each takes tile after tile.
 _RESIDENT_CLUSTERS = 3
-
-_MAP_BYTES = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +153,7 @@ class EmulatedKernel:
         extents = {"A": (m, k), "B": (n, k), "D": (m, n)}
         maps = map_arguments(self.launch.maps, extents, dict(zip("ABCD", lds, strict=True)), where)
         if maps:
-            parameters = parameters.ljust(MAPS_OFFSET + _MAP_BYTES * len(maps), b"\0")
+            parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
         clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
         per_cluster = self.launch.cluster[0] * self.launch.cluster[1]
         tiles = clusters * per_cluster

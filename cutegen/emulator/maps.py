@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from cutegen.emulator.job import MapArgument
 from cutegen.operands.wgmma import TensorMap
 
-__all__ = ["MAPS_OFFSET", "map_arguments"]
+__all__ = ["MAPS_OFFSET", "MAP_BYTES", "map_arguments"]
 
 #: Of the maps in the parameters: behind 96 bytes, at a multiple of a map's alignment.
 MAPS_OFFSET = 128
 
-_MAP_BYTES = 128
+#: Bytes of a CUtensorMap.
+MAP_BYTES = 128
 
 
 def map_arguments(
@@ -38,7 +39,7 @@ def map_arguments(
         row_bytes = -(-max(1, inner) * spec.bytes // 16) * 16
         made.append(
             MapArgument(
-                at=MAPS_OFFSET + _MAP_BYTES * index,
+                at=MAPS_OFFSET + MAP_BYTES * index,
                 type=spec.type_code,
                 buffer=buffer,
                 delta=delta,

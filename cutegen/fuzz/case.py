@@ -5,19 +5,19 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from cutegen.config import GemmConfig
 from cutegen.fuzz.generate import legal_config, odd_config, sparse_config
 from cutegen.loader import to_data
 from cutegen.plan import derive
-from cutegen.render import Style
+from cutegen.render import Style, styles_of
 from cutegen.resolve import resolve
 from cutegen.rules import judge
 from cutegen.trial import Problem, default_problems
 from cutegen.yamlwrite import flow
 
-__all__ = ["Case", "Choices", "Expectation", "Failure", "make_case", "problems_of", "repro", "styles_of"]
+__all__ = ["Case", "Choices", "Expectation", "Failure", "make_case", "problems_of", "repro"]
 
 Expectation = Literal["accepted", "refused"]
 
@@ -124,7 +124,7 @@ class Choices:
 
     archs: tuple[str, ...] = ()
     mainloops: tuple[str, ...] = ()
-    styles: tuple[Style, ...] = ("resolved", "idiomatic")
+    styles: tuple[Style, ...] = get_args(Style)
 
 
 def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str, int]]:
@@ -153,15 +153,11 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
             chosen = Case(seed=seed, config=config, expectation="refused")
         elif chosen is None and not refused and not rules:
             chosen = Case(seed=seed, config=config, orders=(0, seed % 1000 + 1))
-            chosen = replace(chosen, style=style if style in styles_of(config) else "resolved")
+            if style in styles_of(resolve(config).mainloop):
+                chosen = replace(chosen, style=style)
         elif not rules:
             companions.append(config)
     return replace(chosen, companions=tuple(companions)), drawn
-
-
-def styles_of(config: GemmConfig) -> tuple[Style, ...]:
-    """The styles in which a config can be rendered."""
-    return ("resolved",) if resolve(config).mainloop == "tma_wgmma" else ("resolved", "idiomatic")
 
 
 def _derivable(config: GemmConfig) -> bool:

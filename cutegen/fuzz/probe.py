@@ -11,10 +11,10 @@ from cutegen.emulated import EmulatedArtifact
 from cutegen.emulator import HostToolchain
 from cutegen.emulator import compile as compile_for_cpu
 from cutegen.errors import ArgumentError, CompileError, ConfigError, LaunchError
-from cutegen.fuzz.case import Case, Failure, problems_of, styles_of
+from cutegen.fuzz.case import Case, Failure, problems_of
 from cutegen.loader import dump, loads
 from cutegen.plan import Plan, derive, plan
-from cutegen.render import RenderedKernel, render
+from cutegen.render import RenderedKernel, render, styles_of
 from cutegen.resolve import resolve
 from cutegen.rules import check
 from cutegen.toolchain import Toolchain
@@ -82,7 +82,7 @@ class Prober:
     def _on_paper(self, case: Case) -> Failure | None:
         """What is wrong with a config up to its text, in both styles."""
         try:
-            for style in styles_of(case.config):
+            for style in styles_of(resolve(case.config).mainloop):
                 styled = replace(case, expectation="accepted", style=style)
                 planned = self._plan(styled)
                 self._reload(styled, planned, self._render(styled, planned))

@@ -36,6 +36,18 @@ from typing import Any, Literal, NoReturn
 
 from cutegen.errors import ConfigError
 from cutegen.loader import LoadedConfig, read_text, validate
+from cutegen.matrix.values import (
+    Combination,
+    Fields,
+    Value,
+    agrees,
+    canonical,
+    label,
+    overlap,
+    place,
+    single,
+    slug,
+)
 from cutegen.schema_errors import annotation_at, describe, suggest, unknown_field
 from cutegen.yamlread import Document, LocatedViolation, PathKey, parse
 from cutegen.yamlwrite import clip, dotted, flow
@@ -49,8 +61,6 @@ _LIST = (
     "a list of 3 entries",
 )  # how such a type ends in words
 _RESERVED = ("include", "exclude", "illegal")
-
-Fields = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,17 +95,6 @@ class Matrix:
     cases: tuple[Case, ...]
     illegal: Literal["fail", "skip"]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Value:
-    """A value of the matrix and where it stands in the file."""
-
-    data: Any
-    source: PathKey
-
-
-_Combination = dict[Fields, _Value]
 
 
 def load_matrix(path: str | Path) -> Matrix:
@@ -176,8 +175,8 @@ class _Expansion:
         self._raise_faults()
         return Matrix(name=self.document.name, cases=cases, illegal=illegal, notes=tuple(self.notes))
 
-    def _axes(self, block: Mapping[str, Any]) -> dict[Fields, list[_Value]]:
-        axes: dict[Fields, list[_Value]] = {}
+    def _axes(self, block: Mapping[str, Any]) -> dict[Fields, list[Value]]:
+        axes: dict[Fields, list[Value]] = {}
         for key, values in block.items():
             path: PathKey = ("matrix", key)
             if key in _RESERVED:
@@ -194,21 +193,21 @@ class _Expansion:
                 continue
             for field in fields:
                 for other in itertools.chain.from_iterable(axes):
-                    if _overlap(field, other):
+                    if overlap(field, other):
                         self._fault(path, field, f"must not overlap with {other}", "merge the two lists")
-            seen: list[str] = [_canonical(v) for v in values]
+            seen: list[str] = [canonical(v) for v in values]
             for index, text in enumerate(seen):
                 if text in seen[:index]:
                     self._fault(
                         (*path, index), clip(text), "must be in the list once", "remove one of the two"
                     )
-            axes[fields] = [_Value(data=v, source=(*path, i)) for i, v in enumerate(values)]
-            self.labels[fields] = _label(fields)
+            axes[fields] = [Value(data=v, source=(*path, i)) for i, v in enumerate(values)]
+            self.labels[fields] = label(fields)
         return axes
 
     def _entries(
         self, kind: str, block: Mapping[str, Any], axes: Mapping[Fields, Any]
-    ) -> list[tuple[PathKey, _Combination]]:
+    ) -> list[tuple[PathKey, Combination]]:
         """Entries of ``include`` or ``exclude``."""
         at: PathKey = ("matrix", kind) if kind in block else (kind,)
         listed = block.get(kind, self.document.data.get(kind, ()))
@@ -225,13 +224,13 @@ class _Expansion:
             if not isinstance(entry, dict) or not entry:
                 self._fault((*at, index), clip(flow(entry)), "must be a mapping", "write '- {stages: 3}'")
                 continue
-            wanted: _Combination = {}
+            wanted: Combination = {}
             for key, data in entry.items():
                 path = (*at, index, key)
                 fields = self._fields(key, path)
-                wanted[fields] = _Value(data=data, source=path)
+                wanted[fields] = Value(data=data, source=path)
                 for field in fields:
-                    clash = next((k for k in known if k != field and _overlap(k, field)), None)
+                    clash = next((k for k in known if k != field and overlap(k, field)), None)
                     if clash is not None:
                         self._fault(path, field, f"must not overlap with {clash}", f"write {clash} instead")
                     elif kind == "exclude" and field not in known:
@@ -255,22 +254,22 @@ class _Expansion:
 
     def _combine(
         self,
-        axes: Mapping[Fields, list[_Value]],
-        excludes: Sequence[tuple[PathKey, _Combination]],
-        includes: Sequence[tuple[PathKey, _Combination]],
-    ) -> list[_Combination]:
+        axes: Mapping[Fields, list[Value]],
+        excludes: Sequence[tuple[PathKey, Combination]],
+        includes: Sequence[tuple[PathKey, Combination]],
+    ) -> list[Combination]:
         products = itertools.product(*axes.values()) if axes else iter(())
         originals = [dict(zip(axes, values, strict=True)) for values in products]
         for path, entry in excludes:
-            kept = [c for c in originals if not _agrees(entry, c, partial=False)]
+            kept = [c for c in originals if not agrees(entry, c, partial=False)]
             if len(kept) == len(originals):
-                place = self.document.where(self.document.at_key(path))
-                self.notes.append(f"{place}: this exclusion matches no combination")
+                where = self.document.where(self.document.at_key(path))
+                self.notes.append(f"{where}: this exclusion matches no combination")
             originals = kept
-        extended: list[_Combination] = [dict(c) for c in originals]
-        added: list[_Combination] = []
+        extended: list[Combination] = [dict(c) for c in originals]
+        added: list[Combination] = []
         for _, entry in includes:
-            matches = [i for i, c in enumerate(originals) if _agrees(entry, c, partial=True)]
+            matches = [i for i, c in enumerate(originals) if agrees(entry, c, partial=True)]
             for i in matches:
                 known = set(itertools.chain.from_iterable(originals[i]))
                 fresh = {tuple(f for f in fields if f not in known): v for fields, v in entry.items()}
@@ -281,37 +280,35 @@ class _Expansion:
             self._fault(("matrix",), "none", "must leave a case", "add a list, or exclude less")
         return extended + added
 
-    def _cases(self, combinations: Sequence[_Combination]) -> tuple[Case, ...]:
+    def _cases(self, combinations: Sequence[Combination]) -> tuple[Case, ...]:
         cases: dict[str, Case] = {}
         seen: set[str] = set()
         for combination in combinations:
-            values = _single(combination)
-            canonical = _canonical({f: v.data for f, v in values.items()})
-            if canonical in seen:
+            values = single(combination)
+            text = canonical({f: v.data for f, v in values.items()})
+            if text in seen:
                 self.notes.append(f"{self._id(combination)}: given twice, built once")
                 continue
-            seen.add(canonical)
+            seen.add(text)
             name = self._id(combination)
             if name in cases:
-                name += "~" + hashlib.sha256(canonical.encode()).hexdigest()[:8]
+                name += "~" + hashlib.sha256(text.encode()).hexdigest()[:8]
             loaded = self._load(values)
             if loaded is not None:
                 plain = {f: v.data for f, v in values.items()}
                 cases[name] = Case(id=name, values=plain, loaded=loaded)
         return tuple(cases.values())
 
-    def _id(self, combination: _Combination) -> str:
-        return ",".join(
-            f"{self.labels.get(fs) or _label(fs)}={_slug(v.data)}" for fs, v in combination.items()
-        )
+    def _id(self, combination: Combination) -> str:
+        return ",".join(f"{self.labels.get(fs) or label(fs)}={slug(v.data)}" for fs, v in combination.items())
 
-    def _load(self, values: Mapping[str, _Value]) -> LoadedConfig | None:
+    def _load(self, values: Mapping[str, Value]) -> LoadedConfig | None:
         drop = ("matrix", "include", "exclude")
         data = {k: copy.copy(v) for k, v in self.document.data.items() if k not in drop}
         moves: dict[PathKey, PathKey] = {}
         for field, value in sorted(values.items(), key=lambda item: item[0].count(".")):
             parts = tuple(field.split("."))
-            if not _place(data, parts, value.data):
+            if not place(data, parts, value.data):
                 self._fault(parts[:-1], "a single value", "must be a mapping", f"the matrix sets {field}")
                 return None
             moves[parts] = value.source
@@ -327,9 +324,9 @@ class _Expansion:
         self, path: PathKey, got: str, need: str, fix: str, *, at_key: bool = False
     ) -> LocatedViolation:
         mark = self.document.at_key(path) if at_key else self.document.at_value(path)
-        place = self.document.where(mark)
+        where = self.document.where(mark)
         return LocatedViolation(
-            rule="matrix", field=dotted(path), got=got, need=need, fix=fix, position=place
+            rule="matrix", field=dotted(path), got=got, need=need, fix=fix, position=where
         )
 
     def _fault(self, path: PathKey, got: str, need: str, fix: str, *, at_key: bool = False) -> None:
@@ -344,60 +341,3 @@ class _Expansion:
             found = list(self.faults.values())
             count = f"{len(found)} mistake{'s' if len(found) > 1 else ''}"
             raise ConfigError(f"{self.document.name} has {count}", found)
-
-
-def _overlap(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
-
-
-def _single(combination: _Combination) -> dict[str, _Value]:
-    """The value of each field by itself; a later one counts."""
-    return {field: value for fields, value in combination.items() for field in fields}
-
-
-def _agrees(entry: _Combination, combination: _Combination, *, partial: bool) -> bool:
-    """Whether an entry contradicts nothing of a combination; if not ``partial``, it must have all of it."""
-    values = _single(combination)
-    return all(
-        _canonical(values[f].data) == _canonical(v.data) if f in values else partial
-        for f, v in _single(entry).items()
-    )
-
-
-def _place(data: dict[str, Any], parts: Sequence[str], value: Any) -> bool:
-    """Set a nested entry on a copy of each mapping on the way; False where a scalar is in the way."""
-    for part in parts[:-1]:
-        inner = data.get(part)
-        if inner is None or inner == "auto":
-            inner = {}
-        if not isinstance(inner, dict):
-            return False
-        data[part] = dict(inner)
-        data = data[part]
-    data[parts[-1]] = value
-    return True
-
-
-def _canonical(value: Any) -> str:
-    return flow(_sorted(value))
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _sorted(value[k]) for k in sorted(value)}
-    return [_sorted(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def _label(fields: Fields) -> str:
-    """``dtype`` for ``a.dtype, b.dtype``; the path itself for one field."""
-    last = {f.rpartition(".")[2] for f in fields}
-    return last.pop() if len(fields) > 1 and len(last) == 1 else fields[0]
-
-
-def _slug(value: Any) -> str:
-    if isinstance(value, tuple) and value and all(isinstance(v, int) for v in value):
-        return "x".join(str(v) for v in value)
-    text = str(value) if isinstance(value, str) else flow(value) if value is not None else "auto"
-    if text and all(ch.isascii() and (ch.isalnum() or ch in "._-") for ch in text) and len(text) <= 40:
-        return text
-    return hashlib.sha256(_canonical(value).encode()).hexdigest()[:8]

@@ -15,13 +15,15 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.layout.algebra import Layout
 from cutegen.operands.model import OutputPlan, Which
-from cutegen.wgmma_atoms import WGMMA_M, WgmmaAtom, wgmma_atom
+from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
 __all__ = [
+    "TMA_ALIGN",
     "TensorMap",
     "Warpgroups",
     "WgmmaOperand",
     "box_extents",
+    "bulk_store_obstacle",
     "derive_wgmma_operand",
     "derive_wgmma_output",
     "fragment_layout",
@@ -29,6 +31,9 @@ __all__ = [
     "staging_widths",
     "warpgroups",
 ]
+
+#: Bytes of which addresses and strides of a bulk copy, and the widths of its boxes, must be multiples.
+TMA_ALIGN = 16
 
 _WIDTHS = (128, 64, 32)  # bytes of a swizzle's row
 _MODES = {128: 1, 64: 2, 32: 3, 16: 0}  # of a matrix descriptor
@@ -276,11 +281,23 @@ def derive_wgmma_output(cfg: GemmConfig) -> OutputPlan:
         thread_n=Layout((4, 8, 4, *beside), (2, 0, 0, 0, right)),
         register_m=Layout((2, 2, octets, groups.atoms_m), (0, 8, 0, WGMMA_M)),
         register_n=Layout((2, 2, octets, groups.atoms_m), (1, 0, 8, 0)),
-        registers=groups.rows * groups.columns // 128,
+        registers=groups.rows * groups.columns // WARPGROUP,
         atoms_m=groups.atoms_m,
         atoms_n=1,
         vector=2 if n_major else 1,
     )
+
+
+def bulk_store_obstacle(cfg: GemmConfig) -> Literal["transpose", "align", "row", "size"] | None:
+    """What keeps D from being stored by bulk copies: its M-major element, alignment, rows or element size."""
+    size = dtype(cfg.d.dtype or "f32").bytes
+    if cfg.d.major == "m" and size != 2:
+        return "transpose"
+    if (cfg.d.align or TMA_ALIGN) < TMA_ALIGN:
+        return "align"
+    if cfg.d.major == "n" and warpgroups(cfg).columns * size % TMA_ALIGN:
+        return "row"
+    return "size" if size > 4 else None
 
 
 def staging_widths(columns_bytes: int) -> tuple[int, ...]:

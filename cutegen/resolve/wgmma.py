@@ -12,9 +12,9 @@ from typing import Literal
 from cutegen.arch import arch
 from cutegen.config import GemmConfig, Operand
 from cutegen.dtypes import dtype
-from cutegen.operands.wgmma import box_extents, panel_bytes_wide, warpgroups
-from cutegen.resources_wgmma import EPILOGUE_REGISTERS, most_stages, register_split, shared_memory
-from cutegen.wgmma_atoms import WGMMA_ATOMS, WGMMA_M
+from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
+from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
+from cutegen.wgmma_atoms import WARPGROUP, WGMMA_ATOMS, WGMMA_M
 
 __all__ = ["prefers_wgmma", "resolve_wgmma"]
 
@@ -35,7 +35,7 @@ def _layouts(tile: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _schedule(cfg: GemmConfig, tile: tuple[int, int, int]) -> str:
-    accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // 128
+    accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     alone = cfg.tiled_mma.layout in (None, (1, 1, 1)) and (cfg.cluster or (1, 1, 1)) == (1, 1, 1)
     return (
         "pingpong" if alone and tile[0] <= 128 and accumulators <= _PINGPONG_ACCUMULATORS else "cooperative"
@@ -52,10 +52,7 @@ def _atom(cfg: GemmConfig) -> str | None:
 
 def _store(cfg: GemmConfig) -> str:
     """Bulk stores where D's rows are long and aligned enough for them."""
-    size = dtype(cfg.d.dtype or "f32").bytes
-    row = warpgroups(cfg).columns * size
-    fits = size <= 4 and row % 16 == 0 if cfg.d.major == "n" else size == 2
-    return "tma" if fits and (cfg.d.align or 16) >= 16 else "direct"
+    return "tma" if bulk_store_obstacle(cfg) is None else "direct"
 
 
 def resolve_wgmma(cfg: GemmConfig) -> GemmConfig:
@@ -100,7 +97,11 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
     copies = [value for copy in (cfg.g2s.a, cfg.g2s.b) for value in copy.model_dump().values()]
     if any(v is not None for v in (*fragments, *copies, cfg.fragment_buffers, cfg.min_blocks)):
         return False
-    if cfg.epilogue.store == "smem" or cfg.stages == 1 or min(cfg.a.align or 16, cfg.b.align or 16) < 16:
+    if (
+        cfg.epilogue.store == "smem"
+        or cfg.stages == 1
+        or any((o.align or TMA_ALIGN) < TMA_ALIGN for o in (cfg.a, cfg.b))
+    ):
         return False
     return _works(resolve_wgmma(cfg))
 
@@ -124,11 +125,5 @@ def _works(cfg: GemmConfig) -> bool:
             return False
         if panel_bytes_wide(cfg, which) is None or box_extents(cfg, which) is None:
             return False
-    accumulators = atom.registers * groups.atoms_m
-    budget = register_split(groups.count, accumulators)[1]
-    limit = arch(cfg.arch).smem_per_block
-    return (
-        accumulators + EPILOGUE_REGISTERS <= budget
-        and shared_memory(cfg).bytes <= limit
-        and (cfg.stages or 1) > 1
-    )
+    fits = shared_memory(cfg).bytes <= arch(cfg.arch).smem_per_block
+    return fits and accumulators_fit(cfg) and (cfg.stages or 1) > 1

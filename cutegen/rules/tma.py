@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cutegen.dtypes import dtype
-from cutegen.operands.wgmma import box_extents, warpgroups
+from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, warpgroups
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import yaml_list
@@ -24,12 +24,13 @@ def tma_align(facts: Facts) -> Iterator[Finding]:
     """Operands are aligned as bulk copies need it."""
     for name, operand in (("a", facts.cfg.a), ("b", facts.cfg.b)):
         align = operand.align
-        if align is not None and align < 16:
+        if align is not None and align < TMA_ALIGN:
             yield Finding(
                 field=f"{name}.align",
                 got=f"{align} bytes",
                 need="a bulk copy needs a base and rows at multiples of 16 bytes",
-                fix=f"use {name}.align: 16, or mainloop: multistage, which copies {align} bytes at a time",
+                fix=f"use {name}.align: {TMA_ALIGN}, or mainloop: multistage, "
+                f"which copies {align} bytes at a time",
             )
 
 
@@ -52,21 +53,17 @@ def tma_store(facts: Facts) -> Iterator[Finding]:
         )
     if cfg.epilogue.store != "tma" or facts.tile is None or facts.blamed("tile"):
         return
-    size = dtype(cfg.d.dtype or "f32").bytes
-    row = warpgroups(cfg).columns * size
-    problem = None
-    if cfg.d.major == "m" and size != 2:
-        problem = f"d.dtype: {cfg.d.dtype}, M-major", "an M-major D must have elements of 2 bytes"
-    elif (cfg.d.align or 16) < 16:
-        problem = f"d.align: {cfg.d.align}", "rows of D must start at multiples of 16 bytes"
-    elif row % 16 and cfg.d.major == "n":
-        problem = f"rows of {row} bytes", "a warpgroup's columns must be a multiple of 16 bytes"
-    elif size > 4:
-        problem = f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"
-    if problem:
-        yield Finding(
-            field="epilogue.store", got=problem[0], need=problem[1], fix="use epilogue.store: direct"
-        )
+    obstacle = bulk_store_obstacle(cfg)
+    if obstacle is None:
+        return
+    row = warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes
+    got, need = {
+        "transpose": (f"d.dtype: {cfg.d.dtype}, M-major", "an M-major D must have elements of 2 bytes"),
+        "align": (f"d.align: {cfg.d.align}", "rows of D must start at multiples of 16 bytes"),
+        "row": (f"rows of {row} bytes", "a warpgroup's columns must be a multiple of 16 bytes"),
+        "size": (f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"),
+    }[obstacle]
+    yield Finding(field="epilogue.store", got=got, need=need, fix="use epilogue.store: direct")
 
 
 @rule(

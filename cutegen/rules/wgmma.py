@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
-from cutegen.resources_wgmma import EPILOGUE_REGISTERS, most_stages, register_split, shared_memory
+from cutegen.resources_wgmma import (
+    EPILOGUE_REGISTERS,
+    accumulator_registers,
+    accumulators_fit,
+    most_stages,
+    register_split,
+    shared_memory,
+)
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either, yaml_list
@@ -250,11 +257,10 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     atom = WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if atom is None or facts.tile is None or facts.blamed("tile", "tiled_mma"):
         return
-    groups = warpgroups(cfg)
-    accumulators = atom.registers * groups.atoms_m
-    budget = register_split(groups.count, accumulators)[1]
-    if accumulators + EPILOGUE_REGISTERS <= budget:
+    if accumulators_fit(cfg):
         return
+    groups, accumulators = warpgroups(cfg), accumulator_registers(cfg)
+    budget = register_split(groups.count, accumulators)[1]
     m, n, k = facts.tile
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(

@@ -73,4 +73,5 @@ struct Output {
   static constexpr int  COLUMNS   = {{ out.columns }};  // of one warpgroup
   static constexpr int  CHUNK     = {{ out.chunk }};  // columns that are stored together, of an M-major D
   static constexpr int  SLOTS     = {{ out.slots }};  // staging buffers of one warp or, M-major, warpgroup
+  static constexpr int  SLOT_BYTES = {{ out.slot_bytes }};
 };

@@ -82,17 +82,16 @@ CUTE_DEVICE void stage_chunk(CutegenParams const& p, GlobalC const& global_c, ui
 template <bool WITH_C, class FragmentC>
 CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, int m_begin, int n_begin, uint32_t staging,
                        FragmentC const& tCrC) {
-  constexpr int SLOT_BYTES = 16 * 128;
   int thread = threadIdx.x;
   int warp_m = Output::ThrM{}(thread / 32 * 32), warp_n = Output::ThrN{}(thread / 32 * 32);
-  uint32_t ring = staging + thread / 32 * Output::SLOTS * SLOT_BYTES;
+  uint32_t ring = staging + thread / 32 * Output::SLOTS * Output::SLOT_BYTES;
   GlobalC global_c(p, m_begin + Output::ThrM{}(thread), n_begin + Output::ThrN{}(thread));
   CUTE_UNROLL
   for (int atom = 0; atom < Config::ATOMS_M; ++atom) {
     CUTE_UNROLL
     for (int chunk = 0; chunk < Chunks::COUNT; ++chunk) {
       int index = atom * Chunks::COUNT + chunk;
-      uint32_t buffer = ring + index % Output::SLOTS * SLOT_BYTES;
+      uint32_t buffer = ring + index % Output::SLOTS * Output::SLOT_BYTES;
       if (index == 0) {
         if (elect_one_sync()) {
           tma_store_wait<0>();

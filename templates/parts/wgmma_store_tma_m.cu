@@ -34,12 +34,11 @@ CUTE_DEVICE void stage_chunk(CutegenParams const& p, GlobalC const& global_c, ui
 template <bool WITH_C, class FragmentC>
 CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, int m_begin, int n_begin, uint32_t staging,
                        FragmentC const& tCrC) {
-  constexpr int SLOT_BYTES = 64 * 128;
   constexpr int CHUNKS = Output::COLUMNS / Output::CHUNK;
   constexpr int FIRST_BARRIER = 2;  // behind the turns of pingpong
   int thread = threadIdx.x, warpgroup = thread / 128;
   int group_m = Output::ThrM{}(warpgroup * 128), group_n = Output::ThrN{}(warpgroup * 128);
-  uint32_t ring = staging + warpgroup * Output::SLOTS * SLOT_BYTES;
+  uint32_t ring = staging + warpgroup * Output::SLOTS * Output::SLOT_BYTES;
   auto meet = [&] { cutlass::arch::NamedBarrier::sync(128, FIRST_BARRIER + warpgroup); };
   GlobalC global_c(p, m_begin + Output::ThrM{}(thread), n_begin + Output::ThrN{}(thread));
   CUTE_UNROLL
@@ -47,7 +46,7 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
     CUTE_UNROLL
     for (int chunk = 0; chunk < CHUNKS; ++chunk) {
       int index = atom * CHUNKS + chunk;
-      uint32_t buffer = ring + index % Output::SLOTS * SLOT_BYTES;
+      uint32_t buffer = ring + index % Output::SLOTS * Output::SLOT_BYTES;
       if (index == 0) {
         if (thread / 32 % 4 == 0 && elect_one_sync()) {
           tma_store_wait<0>();

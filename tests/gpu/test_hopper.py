@@ -59,3 +59,12 @@ def test_warm_calls_on_many_tensors(kernel_of):
             d = kernel(a, b, b_is="nk")
             if index % 50 == 0:
                 assert torch.equal(d.double(), a.double() @ b.double().t()), (round, index)
+
+
+@pytest.mark.kernels(CLUSTERED)
+def test_expanded_rows(kernel_of):
+    """A leading stride of 0 is one that a tensor map must take."""
+    a = torch.randint(-1, 2, (1, 128), device="cuda").bfloat16().expand(256, 128)
+    b = torch.randint(-1, 2, (256, 128), device="cuda").bfloat16()
+    d = kernel_of(CLUSTERED)(a, b, b_is="nk")
+    assert torch.equal(d.double(), a.double() @ b.double().t())

@@ -9,19 +9,27 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
 
+from cutegen.cli.common import MAINLOOPS, STYLES
 from cutegen.cli.console import size_text, table
 from cutegen.cli.exits import EXIT_CODES
 from cutegen.cli.group import COMMANDS
+from cutegen.config import MainloopName
 from cutegen.errors import CompileError, ConfigError, CutegenError, LaunchError, ToolchainError, Violation
 from cutegen.loader import load, loads
+from cutegen.render import Style
 from tests.support.cli import GOOD, document, invoke
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_choices_are_those_of_the_config() -> None:
+    assert get_args(Style) == STYLES
+    assert get_args(MainloopName) == MAINLOOPS
 
 
 def test_help_lists_every_command_and_exit_code() -> None:

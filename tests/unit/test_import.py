@@ -42,6 +42,17 @@ def test_import_loads_nothing_heavy() -> None:
     assert not heavy & set(modules)
 
 
+def test_building_for_a_gpu_does_not_load_the_emulator() -> None:
+    code = (
+        "import json, sys\nimport cutegen\ncutegen.build\n"
+        'print(json.dumps({"modules": sorted(sys.modules)}))\n'
+    )
+    modules = probe(code)["modules"]
+    assert isinstance(modules, list)
+    assert "cutegen.building" in modules
+    assert not [name for name in modules if name.startswith("cutegen.emulator")]
+
+
 def test_import_leaves_the_disk_alone(tmp_path: Path) -> None:
     probe(HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"), CUTEGEN_CACHE_DIR=str(tmp_path / "own"))
     assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma",
         "render wgmma_context idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
-        "kernel building emulated given host_arrays device binding prepared signature operand_check",
+        "kernel building emulated given host_arrays device binding prepared signature operand_check narrow",
         "bench tune matrix report trial fuzz",
         "cli __init__ __main__",
     )
@@ -146,7 +146,7 @@ def test_modules_do_only_what_they_may(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=[str(p.relative_to(PACKAGE)) for p in FILES])
 def test_files_are_of_readable_length(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 420
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_every_module_has_a_docstring() -> None:
