@@ -80,10 +80,6 @@ NamedBarrier& named(uint32_t id) {
   return self().cta->barriers[id];
 }
 
-}  // namespace
-
-namespace {
-
 void sync_here(uint32_t id, uint32_t threads) {
   Fiber& me = self();
   ++me.segment;

@@ -49,10 +49,7 @@ cudaError_t launch_erased(Launch l, void const* kernel, void** arguments) {
     e->call(e->kernel, e->arguments);
   };
   l.context = &erased;
-  std::fflush(nullptr);
-  if (run_launch(l) == 0) { return cudaSuccess; }
-  control->failed = 1;
-  return cudaErrorLaunchFailure;
+  return run_host_launch(l) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 }  // namespace
@@ -79,10 +76,7 @@ cudaError_t launch_configured(cudaLaunchConfig_t const* config, void (*body)(voi
   Launch l = launch_of(*config);
   l.body = body;
   l.context = context;
-  std::fflush(nullptr);
-  if (run_launch(l) == 0) { return cudaSuccess; }
-  control->failed = 1;
-  return cudaErrorLaunchFailure;
+  return run_host_launch(l) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 }  // namespace cge

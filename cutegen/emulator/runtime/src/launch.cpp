@@ -188,6 +188,13 @@ uint32_t resident_clusters() {
   return std::max(1u, device_multiprocessors() * each / cluster_size());
 }
 
+bool run_host_launch(Launch const& launch) {
+  std::fflush(nullptr);
+  bool const good = run_launch(launch) == 0;
+  if (!good) { control->failed = 1; }
+  return good;
+}
+
 void launch_raw(dim3 grid, dim3 block, size_t shared, dim3 cluster, void (*body)(void*), void* context) {
   Launch l;
   l.grid = grid;
@@ -196,8 +203,7 @@ void launch_raw(dim3 grid, dim3 block, size_t shared, dim3 cluster, void (*body)
   l.dynamic_shared = uint32_t(shared);
   l.body = body;
   l.context = context;
-  std::fflush(nullptr);
-  if (run_launch(l) != 0) { control->failed = 1; }
+  run_host_launch(l);
 }
 
 void* dynamic_shared() { return self().cta->shared; }

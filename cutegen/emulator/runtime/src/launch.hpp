@@ -16,6 +16,8 @@ extern int report_fd;  // a file opened for appending
 
 void prepare_reports();
 int run_launch(Launch const& launch);  // 0 if every CTA ran to its end
+// The same from host code that runs along with its kernels; what it has printed comes first. Whether all went well.
+bool run_host_launch(Launch const& launch);
 void cluster_done();
 uint32_t clusters_left();
 void fail_launch();
