@@ -19,7 +19,19 @@ from typing import Any
 
 from cutegen.dtypes import DTypeName, dtype
 
-__all__ = ["FORMATS", "FloatFormat", "decode", "encode", "is_torch", "round_to", "storage", "unit_roundoff"]
+__all__ = [
+    "FORMATS",
+    "FloatFormat",
+    "decode",
+    "encode",
+    "in_range",
+    "is_torch",
+    "largest_rounding",
+    "round_to",
+    "storage",
+    "unit_roundoff",
+    "where",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +80,33 @@ _NUMPY = {
 def unit_roundoff(name: DTypeName) -> float:
     """Largest relative error of rounding a value in range to a type; 0 for integers."""
     return 2.0 ** -FORMATS[name].precision if name in FORMATS else 0.0
+
+
+def largest_rounding(name: DTypeName, values: Any) -> Any:
+    """Largest absolute error of rounding values in range to a type: half a unit in the last place."""
+    if name not in FORMATS:
+        return abs(values) * 0 + 0.5
+    size, least = abs(values), 2.0 ** FORMATS[name].min_exponent
+    return unit_roundoff(name) * where(size > least, size, least)
+
+
+def in_range(name: DTypeName, values: Any) -> Any:
+    """Whether a type reaches as far as values do; false for NaN."""
+    if name in _RANGE:
+        low, high = _RANGE[name]
+        return (values >= low) & (values <= high)
+    return abs(values) <= FORMATS[name].largest
+
+
+def where(condition: Any, values: Any, other: Any) -> Any:
+    """Elements of ``values`` where a condition holds, else of ``other``."""
+    if is_torch(condition):
+        import torch
+
+        return torch.where(condition, values, other)
+    import numpy as np
+
+    return np.where(condition, values, other)
 
 
 def is_torch(array: Any) -> bool:

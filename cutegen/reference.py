@@ -19,7 +19,16 @@ from typing import Any
 from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.errors import CheckFailedError
-from cutegen.numerics import decode, encode, is_torch, round_to, unit_roundoff
+from cutegen.numerics import (
+    decode,
+    encode,
+    in_range,
+    is_torch,
+    largest_rounding,
+    round_to,
+    unit_roundoff,
+    where,
+)
 
 __all__ = [
     "Inputs",
@@ -257,9 +266,11 @@ def tolerance(
 ) -> Any:
     """How far each element may be from the reference, for inputs that are not exact.
 
-    ``u_out * |D| + u_acc * (2 + K / 8) * (|D| + 6 sigma)``, where u is the unit roundoff (twice that for the
-    accumulator, because tensor cores truncate), K / 8 the number of roundings, and sigma, the size of a
-    random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``.
+    ``h_out(D) + u_acc * (2 + K / 8) * (|D| + 6 sigma)``, where h is the largest error of rounding D to its
+    type (half a unit in the last place), u the unit roundoff (twice that for the accumulator, because tensor
+    cores truncate; that of the f32 epilogue for integers), K / 8 the number of roundings, and sigma, the size
+    of a random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``. The reference it is taken from is
+    not rounded: a sum beside the middle between two values may be rounded to either.
     """
     x, y = _values(config, a, b)
     return _allowed(config, x, y, _evaluate(config, x, y, c, alpha, beta), c, alpha, beta)
@@ -272,8 +283,15 @@ def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, alpha: float
     size = abs(want)
     if beta != 0:
         size = size + abs(beta * decode(config.c.dtype or _output(config), c))
-    rounding = 2 * unit_roundoff(_accumulator(config)) * (2 + k / _K_STEP)
-    return unit_roundoff(_output(config)) * abs(want) + rounding * (size + _DEVIATIONS * sigma)
+    per_step = 2 * (unit_roundoff(_accumulator(config)) or unit_roundoff("f32"))
+    rounding = per_step * (2 + k / _K_STEP)
+    return largest_rounding(_output(config), want) + rounding * (size + _DEVIATIONS * sigma)
+
+
+def _expected(name: DTypeName, exactly: Any, *, exact: bool) -> Any:
+    """What is compared: the rounded value, or the value itself as far as the type reaches."""
+    rounded = round_to(name, exactly)
+    return rounded if exact else where(in_range(name, exactly), exactly, rounded)
 
 
 def check(
@@ -313,7 +331,7 @@ def check(
         part = None if c is None else c[rows]
         with _quiet():
             exactly = _evaluate(config, x, y, part, alpha, beta)
-            want, value = round_to(out, exactly), decode(out, got[rows])
+            want, value = _expected(out, exactly, exact=exact), decode(out, got[rows])
             allowed = None if exact else _allowed(config, x, y, exactly, part, alpha, beta)
             wrong, share = _differences(value, want, allowed)
         total += value.shape[0] * value.shape[1]

@@ -13,7 +13,17 @@ from tests.support.gpu import Case, all_cases, fits, latin_shapes, run_exact
 EXAMPLES = sorted(
     p for p in (Path(__file__).parents[2] / "examples").glob("*.yaml") if "matrix" not in p.name
 )
-SQUARES = [(256, 128, 64), (136, 264, 72), (100, 100, 100), (256, 256, 256), (10, 128, 64), (384, 512, 1024)]
+SQUARES = [
+    (256, 128, 64),
+    (136, 264, 72),
+    (100, 100, 100),
+    (256, 256, 256),
+    (10, 128, 64),
+    (384, 512, 1024),
+    (16, 16, 16),
+    (48, 1008, 176),
+    (1040, 272, 144),
+]
 SCALES = [(1.0, 0.0), (2.0, -1.0), (1.0, 1.0), (-1.0, 3.0)]
 
 

@@ -363,3 +363,28 @@ class TestTolerance:
         assert unit_roundoff("s32") == 0.0
         off = encode("bf16", 1.02 * reference(cfg, a, b))
         assert not check(cfg, off, a, b, exact=False).ok
+
+    @pytest.mark.parametrize(("out", "unit"), [("f16", 2.0**-6), ("s8", 1.0)])
+    def test_a_sum_beside_the_middle_may_be_rounded_either_way(self, out, unit):
+        """18 and half a unit less a little: an honest sum that errs by that little stores the value above."""
+        cfg = config("f16", "f32", out)
+        base = 18.0
+        a = np.array([[base, unit / 2, -(2.0**-20)]], np.float16)
+        b = np.ones((1, 3), np.float16)
+        for units, right in ((-1, False), (0, True), (1, True), (2, False)):
+            got = encode(out, np.array([[base + units * unit]]))
+            assert check(cfg, got, a, b, exact=False).ok is right, units
+
+    def test_subnormal_outputs(self):
+        cfg = config("f16", "f32", "f16")
+        a, b = np.array([[2.0**-13]], np.float16), np.array([[1.4 * 2.0**-11]], np.float16)
+        got = encode("f16", reference(cfg, a, b))
+        assert check(cfg, got, a, b, exact=False).ok
+        assert not check(cfg, got + np.float16(2.0**-23), a, b, exact=False).ok
+
+    def test_overflow_is_compared_as_it_is_stored(self):
+        a, b = np.full((1, 4), 200, np.float16), np.full((1, 4), 200, np.float16)
+        for out, stored, wrong in (("f16", np.inf, 6e4), ("e4m3", 448.0, 224.0)):
+            cfg = config("f16", "f32", out)
+            assert check(cfg, encode(out, np.array([[stored]])), a, b, exact=False).ok
+            assert not check(cfg, encode(out, np.array([[wrong]])), a, b, exact=False).ok
