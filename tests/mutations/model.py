@@ -21,6 +21,7 @@ from cutegen.plan import plan
 from cutegen.render import RenderedKernel, render
 from cutegen.toolchain.headers import find_cutlass
 from tests.support.emulated import Problem
+from tests.support.wgmma_variants import VARIANTS
 
 __all__ = ["KERNELS", "Kernel", "Mutation", "Outcome", "source_of", "try_mutation"]
 
@@ -34,12 +35,13 @@ class Kernel:
 
     Attributes:
         title: What the page calls it.
-        example: A config of ``examples/``; empty for a tutorial.
+        example: A config of ``examples/``; empty for a variant or a tutorial.
+        variant: A config of ``tests/support/wgmma_variants.py``.
         stages: Stages instead of the example's.
         tile: CTA tile instead of the example's.
         style: Style of the rendering.
         tutorial: A file of CUTLASS's tutorials; empty for a config.
-        arch: What a tutorial is compiled for.
+        arch: What a tutorial is compiled for; of a config, where its binary runs.
         element: Its element type in C++.
         transposed: Which of (NT, TN) it has.
         k: K of a tutorial's problem; M is 256 and N is 128.
@@ -48,6 +50,7 @@ class Kernel:
 
     title: str
     example: str = ""
+    variant: str = ""
     stages: int | None = None
     tile: tuple[int, int, int] | None = None
     style: str = "resolved"
@@ -60,6 +63,8 @@ class Kernel:
 
     def config(self) -> GemmConfig:
         """The config of a kernel that cutegen renders."""
+        if self.variant:
+            return VARIANTS[self.variant]
         config = load(ROOT / "examples" / f"{self.example}.yaml")
         changes = {name: value for name in ("stages", "tile") if (value := getattr(self, name))}
         return config.model_copy(update=changes)
@@ -78,6 +83,18 @@ KERNELS: dict[str, Kernel] = {
     "sm75": Kernel(title="multistage, sm_75, staged in registers", example="sm75_f16"),
     "direct": Kernel(title="direct, sm_80", example="simple"),
     "simt": Kernel(title="simt, sm_80", example="gemm_device"),
+    "pingpong": Kernel(
+        title="tma_wgmma, pingpong, 128x176x64, 5 stages", variant="pingpong_odd_columns", arch="sm_90a"
+    ),
+    "cluster": Kernel(
+        title="tma_wgmma, cooperative, cluster of 2x2", variant="cluster_of_four", arch="sm_90a"
+    ),
+    "mn-major": Kernel(
+        title="tma_wgmma, cooperative, A and B MN-major, cluster of 1x2",
+        variant="cluster_along_n",
+        arch="sm_90a",
+    ),
+    "m-major": Kernel(title="tma_wgmma, pingpong, D M-major", variant="m_major", arch="sm_90a"),
     "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),
     "sgemm_2": Kernel(title="CuTe tutorial sgemm_2.cu", tutorial="sgemm_2.cu", element="float"),
     "sgemm_sm80": Kernel(title="CuTe tutorial sgemm_sm80.cu", tutorial="sgemm_sm80.cu", transposed=(1,)),
@@ -185,7 +202,7 @@ def source_of(kernel: Kernel) -> str:
     Raises:
         FileNotFoundError: This CUTLASS has no such tutorial.
     """
-    if kernel.example:
+    if not kernel.tutorial:
         return _rendered(kernel).text
     path = find_cutlass()[0].include.parent / TUTORIALS / kernel.tutorial
     text = re.sub(r"\bint\s+main\s*\(", "int tutorial_main(", path.read_text(encoding="utf-8"))
@@ -211,7 +228,7 @@ Run = Callable[..., tuple[EmulatorReport | None, bool]]
 def _runner(mutation: Mutation, text: str) -> Run:
     """Compiles; the function runs it and tells whether the numbers are right."""
     kernel = KERNELS[mutation.kernel]
-    if kernel.example:
+    if not kernel.tutorial:
         compiled = emulator.compile(dataclasses.replace(_rendered(kernel), text=text))
 
         def run(**options: Any) -> tuple[EmulatorReport | None, bool]:
