@@ -83,18 +83,18 @@ KERNELS: dict[str, Kernel] = {
     "sm75": Kernel(title="multistage, sm_75, staged in registers", example="sm75_f16"),
     "direct": Kernel(title="direct, sm_80", example="simple"),
     "simt": Kernel(title="simt, sm_80", example="gemm_device"),
-    "pingpong": Kernel(
-        title="tma_wgmma, pingpong, 128x176x64, 5 stages", variant="pingpong_odd_columns", arch="sm_90a"
-    ),
-    "cluster": Kernel(
-        title="tma_wgmma, cooperative, cluster of 2x2", variant="cluster_of_four", arch="sm_90a"
-    ),
-    "mn-major": Kernel(
-        title="tma_wgmma, cooperative, A and B MN-major, cluster of 1x2",
-        variant="cluster_along_n",
-        arch="sm_90a",
-    ),
-    "m-major": Kernel(title="tma_wgmma, pingpong, D M-major", variant="m_major", arch="sm_90a"),
+    **{
+        name: Kernel(title=f"tma_wgmma, {title}", variant=variant, arch="sm_90a")
+        for name, variant, title in (
+            ("pingpong", "pingpong_odd_columns", "pingpong, 128x176x64, 5 stages"),
+            ("cluster", "cluster_of_four", "cooperative, cluster of 2x2"),
+            ("mn-major", "cluster_along_n", "cooperative, A and B MN-major, cluster of 1x2"),
+            ("m-major", "m_major", "pingpong, D M-major"),
+            ("m-major-cooperative", "m_major_odd_columns", "cooperative, D M-major"),
+            ("f32-out", "f16_to_f32", "D of f32"),
+            ("narrow", "narrowest", "BLK_N 8"),
+        )
+    },
     "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),
     "sgemm_2": Kernel(title="CuTe tutorial sgemm_2.cu", tutorial="sgemm_2.cu", element="float"),
     "sgemm_sm80": Kernel(title="CuTe tutorial sgemm_sm80.cu", tutorial="sgemm_sm80.cu", transposed=(1,)),
@@ -127,6 +127,9 @@ class Mutation:
         count: How often the old text stands there.
         shape: (M, N, K).
         beta: Factor of C.
+        seed: Order of threads in which it is looked for.
+        unfound: Why nothing is found, and the numbers are right; empty for what must be found.
+        gap: Whether it is a fault all the same: something that the emulator does not model.
     """
 
     name: str
@@ -134,11 +137,14 @@ class Mutation:
     fault: str
     old: str
     new: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     at: str = ""
     count: int = 1
     shape: tuple[int, int, int] = (128, 128, 128)
     beta: float = 0.0
+    seed: int = 0
+    unfound: str = ""
+    gap: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +168,11 @@ class Outcome:
     rights: int
     orders: int
     found: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing shows, neither a finding nor a wrong number."""
+        return not self.found and self.right
 
 
 _MAIN = """
@@ -255,6 +266,8 @@ def try_mutation(mutation: Mutation, *, orders: int = 0) -> Outcome:
     lines = text.splitlines()
     run = _runner(mutation, text)
     report, right = run()
+    if mutation.seed:
+        report, _ = run(seed=mutation.seed)
     assert report is not None
     own = Path(KERNELS[mutation.kernel].tutorial).name or f"{report.kernel}.cu"
     kind, line = "", 0
