@@ -21,6 +21,7 @@ from cutegen.plan import plan
 from cutegen.render import RenderedKernel, render
 from cutegen.toolchain.headers import find_cutlass
 from tests.support.emulated import Problem
+from tests.support.tutorial_main import checking_main
 from tests.support.wgmma_variants import VARIANTS
 
 __all__ = ["KERNELS", "Kernel", "Mutation", "Outcome", "source_of", "try_mutation"]
@@ -175,33 +176,6 @@ class Outcome:
         return not self.found and self.right
 
 
-_MAIN = """
-int main() {
-  using T = ELEMENT;
-  int m = 256, n = 128, k = EXTENT, bad = 0;
-  for (int t : {TRANSPOSED}) {
-    thrust::host_vector<T> a(m * k), b(n * k), c(m * n);
-    unsigned s = 1;
-    auto next = [&] { s = s * 1664525u + 1013904223u; return T(float(int(s >> 24) % 3 - 1)); };
-    for (auto& x : a) x = next();
-    for (auto& x : b) x = next();
-    for (auto& x : c) x = T(-7.f);
-    thrust::device_vector<T> da = a, db = b, dc = c;
-    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(),
-         t ? k : n, T(0.f), dc.data().get(), m);
-    thrust::host_vector<T> r = dc;
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) {
-        float want = 0;
-        for (int x = 0; x < k; ++x) want += float(t ? a[i*k+x] : a[i+x*m]) * float(t ? b[j*k+x] : b[j+x*n]);
-        bad += float(r[i + j * m]) != want;
-      }
-  }
-  return bad != 0;
-}
-"""
-
-
 @cache
 def _rendered(kernel: Kernel) -> RenderedKernel:
     return render(plan(kernel.config()), style=kernel.style)  # type: ignore[arg-type]
@@ -220,9 +194,7 @@ def source_of(kernel: Kernel) -> str:
     for old, new in kernel.repairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    transposed = ", ".join(map(str, kernel.transposed))
-    main = _MAIN.replace("ELEMENT", kernel.element).replace("TRANSPOSED", transposed)
-    return text + main.replace("EXTENT", str(kernel.k))
+    return text + checking_main(kernel.element, kernel.transposed, kernel.k)
 
 
 def mutated(mutation: Mutation) -> str:

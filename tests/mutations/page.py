@@ -34,8 +34,8 @@ Waiting for too few products in `wgmma_sm90.cu` is one, and is a gap: a `cp.asyn
 product in flight still reads is not found. `conflicts` stands for a fault that costs time only, which the
 counts of wavefronts show.
 
-{gaps} more faults are known that the emulator does not find; they stand at the end, with changes that look like
-faults and are none, and a test tells when one of them is found after all.
+{gaps} more faults are known that the emulator does not find; they stand at the end, with changes that look
+like faults and are none, and a test tells when one of them is found after all.
 
 Two changes of `wgmma_tma_sm90.cu` are no faults here, and not in the table: to release a stage before
 `warpgroup_wait`, or not to wait for its release. One warpgroup is both consumer and producer there, and in
