@@ -89,7 +89,7 @@ def run_one(name: str, build_only: bool) -> int:
         mutation = next(m for m in MUTATIONS if m.name == name)
         text = mutated(mutation)
     kernel = KERNELS[mutation.kernel]
-    if kernel.example:
+    if not kernel.tutorial:
         return 0 if run_rendered(mutation, text, build_only) else 1
     with tempfile.TemporaryDirectory() as directory:
         program = build_program(kernel, text, Path(directory))

@@ -6,6 +6,7 @@ Some give right numbers on a GPU, and some even here: what finds them is the ord
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -13,15 +14,16 @@ from cutegen import emulator
 from cutegen.emulator import emulate
 from cutegen.plan import plan
 from cutegen.render import render
-from tests.mutations.model import KERNELS, Mutation, mutated, source_of, try_mutation
-from tests.mutations.page import PAGE, page, read_results
-from tests.mutations.table import MUTATIONS
+from tests.mutations.__main__ import main
+from tests.mutations.model import KERNELS, Mutation, Outcome, mutated, source_of, try_mutation
+from tests.mutations.page import PAGE, page, read_results, row, write_results
+from tests.mutations.table import FAULTS, MUTATIONS, UNFOUND
 from tests.support.emulated import Problem
 
 pytestmark = pytest.mark.emulated
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
+@pytest.mark.parametrize("mutation", FAULTS, ids=lambda m: m.name)
 def test_fault_is_found(mutation: Mutation) -> None:
     kernel = KERNELS[mutation.kernel]
     try:
@@ -33,14 +35,20 @@ def test_fault_is_found(mutation: Mutation) -> None:
     assert outcome.kind, f"nothing of {mutation.kinds} at {mutation.at!r} among:\n{found}"
 
 
+@pytest.mark.parametrize("mutation", UNFOUND, ids=lambda m: m.name)
+def test_what_is_not_found_is_known(mutation: Mutation) -> None:
+    outcome = try_mutation(mutation)
+    assert outcome.clean, f"it is found now, so move it to the faults: {outcome.found}"
+
+
 @pytest.mark.parametrize("name", [name for name, kernel in KERNELS.items() if kernel.tutorial])
-def test_a_tutorial_without_a_fault_is_clean(name: str, tmp_path: object) -> None:
+def test_a_tutorial_without_a_fault_is_clean(name: str, tmp_path: Path) -> None:
     kernel = KERNELS[name]
     try:
         text = source_of(kernel)
     except FileNotFoundError:
         pytest.skip(f"this CUTLASS has no {kernel.tutorial}")
-    path = tmp_path / kernel.tutorial.rsplit("/", 1)[-1]  # type: ignore[operator]
+    path = tmp_path / kernel.tutorial.rsplit("/", 1)[-1]
     path.write_text(text, encoding="utf-8")
     report = emulate(path, arch=kernel.arch, processes=1)
     assert report.status == 0
@@ -50,10 +58,30 @@ def test_a_tutorial_without_a_fault_is_clean(name: str, tmp_path: object) -> Non
 def test_the_page_lists_every_mutation_and_what_finds_it() -> None:
     seen = read_results()
     assert list(seen) == [m.name for m in MUTATIONS], "run python -m tests.mutations"
-    for mutation in MUTATIONS:
+    for mutation in FAULTS:
         assert seen[mutation.name]["kind"].split()[0] in mutation.kinds, mutation.name
+    for mutation in UNFOUND:
+        assert (seen[mutation.name]["found"], seen[mutation.name]["right"]) == (0, True), mutation.name
     assert PAGE.read_text(encoding="utf-8") == page(MUTATIONS), "run python -m tests.mutations --page"
     assert len({m.name for m in MUTATIONS}) == len(MUTATIONS)
+
+
+def test_a_run_of_one_keeps_what_the_others_showed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    before = {m.name: {"found": 2, "note": m.fault} for m in MUTATIONS}
+    write_results(before, results)
+    outcome = Outcome(
+        kind="deadlock", line=3, text="wait();", right=False, rights=0, orders=20, found=("a", "b", "c")
+    )
+    monkeypatch.setattr("tests.mutations.page.RESULTS", results)
+    monkeypatch.setattr("tests.mutations.__main__.PAGE", tmp_path / "page.md")
+    monkeypatch.setattr("tests.mutations.__main__.page", lambda mutations: "")
+    monkeypatch.setattr("tests.mutations.__main__.try_mutation", lambda mutation, orders: outcome)
+    monkeypatch.setattr("sys.argv", ["mutations", "--only", FAULTS[1].name])
+    assert main() == 0
+    after = read_results(results)
+    assert after[FAULTS[1].name] == row(outcome)
+    assert after | {FAULTS[1].name: before[FAULTS[1].name]} == before
 
 
 def test_too_much_shared_memory_is_found() -> None:

@@ -13,6 +13,7 @@ import pytest
 from cutegen import emulator
 from cutegen.emulator import Launch, emulate
 from cutegen.toolchain.headers import find_cutlass
+from tests.support.tutorial_main import checking_main
 
 pytestmark = pytest.mark.emulated
 
@@ -136,33 +137,6 @@ int main(int argc, char** argv) {
     assert report.output == "hello 765\n"
 
 
-CHECK = """
-int main() {
-  int m = 256, n = 128, k = 192, bad = 0;
-  for (int t = 0; t < 2; ++t) {
-    using T = cute::half_t;
-    thrust::host_vector<T> a(m * k), b(n * k), c(m * n);
-    unsigned s = 1;
-    auto next = [&] { s = s * 1664525u + 1013904223u; return T(float(int(s >> 24) % 3 - 1)); };
-    for (auto& x : a) x = next();
-    for (auto& x : b) x = next();
-    for (auto& x : c) x = T(-7.f);
-    thrust::device_vector<T> da = a, db = b, dc = c;
-    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(),
-         t ? k : n, T(0.f), dc.data().get(), m);
-    thrust::host_vector<T> r = dc;
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) {
-        float want = 0;
-        for (int x = 0; x < k; ++x) want += float(t ? a[i*k+x] : a[i+x*m]) * float(t ? b[j*k+x] : b[j+x*n]);
-        bad += float(r[i + j * m]) != want;
-      }
-  }
-  return bad != 0;
-}
-"""
-
-
 def _tutorial(name: str, directory: Path, *changes: tuple[str, str]) -> Path:
     """A tutorial of CUTLASS with a ``main`` that checks both transpositions exactly."""
     cutlass = find_cutlass()[0].include.parent
@@ -174,7 +148,7 @@ def _tutorial(name: str, directory: Path, *changes: tuple[str, str]) -> Path:
         assert old in text, old
         text = text.replace(old, new)
     path = directory / source.name
-    path.write_text(text + CHECK, encoding="utf-8")
+    path.write_text(text + checking_main(), encoding="utf-8")
     return path
 
 

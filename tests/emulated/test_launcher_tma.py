@@ -87,6 +87,17 @@ def test_maps_say_what_the_kernel_expects(plain: Rig) -> None:
         assert call == f"encode {index} {head} {plain_map}"
 
 
+@pytest.mark.parametrize(
+    ("a", "d", "bytes_a", "bytes_d"), [("e4m3", "f16", 1, 2), ("tf32", "f32", 4, 4), ("f16", "f32", 2, 4)]
+)
+def test_strides_are_in_bytes(tmp_path: Path, cuda: Path, a: str, d: str, bytes_a: int, bytes_d: int) -> None:
+    types = {"a.dtype": a, "b.dtype": a, "d.dtype": d}
+    rig = Rig(tmp_path, cuda, hopper(types, tile=[64, 64, 128 // bytes_a]))
+    calls = only(rig.calls(launch(lda=112, ldb=128)), "encode")
+    for call, stride in zip(calls, (112 * bytes_a, 128 * bytes_a, 2008 * bytes_d), strict=True):
+        assert f" stride {stride} box {128 // (bytes_d if call is calls[2] else bytes_a)} " in call
+
+
 def test_a_warm_launch_encodes_nothing(plain: Rig) -> None:
     calls = plain.calls(launch(), launch(alpha=3.0), launch(c=0x5000), launch(a=0x1010), launch())
     assert len(only(calls, "encode")) == 10
@@ -113,8 +124,8 @@ def test_more_tensors_than_are_kept(plain: Rig) -> None:
     again = 0x10000 + 16 * 599
     calls = plain.calls(*steps, launch(a=again), launch(a=0x10000), launch(a=again))
     assert len(only(calls, "encode")) == 5  # of the one that was no longer kept
-    first, _, last = (c.split()[1] for c in only(calls, "maps"))
-    assert first == last
+    first, _, last = only(calls, "maps")
+    assert first == last == "maps 180 181 182 183 184 aligned 1"  # 2996 to 3000, in a byte
 
 
 def test_a_persistent_grid_is_what_the_device_holds(plain: Rig) -> None:

@@ -21,6 +21,8 @@ from cutegen.plan import plan
 from cutegen.render import RenderedKernel, render
 from cutegen.toolchain.headers import find_cutlass
 from tests.support.emulated import Problem
+from tests.support.tutorial_main import checking_main
+from tests.support.wgmma_variants import VARIANTS
 
 __all__ = ["KERNELS", "Kernel", "Mutation", "Outcome", "source_of", "try_mutation"]
 
@@ -34,12 +36,13 @@ class Kernel:
 
     Attributes:
         title: What the page calls it.
-        example: A config of ``examples/``; empty for a tutorial.
+        example: A config of ``examples/``; empty for a variant or a tutorial.
+        variant: A config of ``tests/support/wgmma_variants.py``.
         stages: Stages instead of the example's.
         tile: CTA tile instead of the example's.
         style: Style of the rendering.
         tutorial: A file of CUTLASS's tutorials; empty for a config.
-        arch: What a tutorial is compiled for.
+        arch: What a tutorial is compiled for; of a config, where its binary runs.
         element: Its element type in C++.
         transposed: Which of (NT, TN) it has.
         k: K of a tutorial's problem; M is 256 and N is 128.
@@ -48,6 +51,7 @@ class Kernel:
 
     title: str
     example: str = ""
+    variant: str = ""
     stages: int | None = None
     tile: tuple[int, int, int] | None = None
     style: str = "resolved"
@@ -60,6 +64,8 @@ class Kernel:
 
     def config(self) -> GemmConfig:
         """The config of a kernel that cutegen renders."""
+        if self.variant:
+            return VARIANTS[self.variant]
         config = load(ROOT / "examples" / f"{self.example}.yaml")
         changes = {name: value for name in ("stages", "tile") if (value := getattr(self, name))}
         return config.model_copy(update=changes)
@@ -78,6 +84,18 @@ KERNELS: dict[str, Kernel] = {
     "sm75": Kernel(title="multistage, sm_75, staged in registers", example="sm75_f16"),
     "direct": Kernel(title="direct, sm_80", example="simple"),
     "simt": Kernel(title="simt, sm_80", example="gemm_device"),
+    **{
+        name: Kernel(title=f"tma_wgmma, {title}", variant=variant, arch="sm_90a")
+        for name, variant, title in (
+            ("pingpong", "pingpong_odd_columns", "pingpong, 128x176x64, 5 stages"),
+            ("cluster", "cluster_of_four", "cooperative, cluster of 2x2"),
+            ("mn-major", "cluster_along_n", "cooperative, A and B MN-major, cluster of 1x2"),
+            ("m-major", "m_major", "pingpong, D M-major"),
+            ("m-major-cooperative", "m_major_odd_columns", "cooperative, D M-major"),
+            ("f32-out", "f16_to_f32", "D of f32"),
+            ("narrow", "narrowest", "BLK_N 8"),
+        )
+    },
     "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),
     "sgemm_2": Kernel(title="CuTe tutorial sgemm_2.cu", tutorial="sgemm_2.cu", element="float"),
     "sgemm_sm80": Kernel(title="CuTe tutorial sgemm_sm80.cu", tutorial="sgemm_sm80.cu", transposed=(1,)),
@@ -110,6 +128,9 @@ class Mutation:
         count: How often the old text stands there.
         shape: (M, N, K).
         beta: Factor of C.
+        seed: Order of threads in which it is looked for.
+        unfound: Why nothing is found, and the numbers are right; empty for what must be found.
+        gap: Whether it is a fault all the same: something that the emulator does not model.
     """
 
     name: str
@@ -117,11 +138,14 @@ class Mutation:
     fault: str
     old: str
     new: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     at: str = ""
     count: int = 1
     shape: tuple[int, int, int] = (128, 128, 128)
     beta: float = 0.0
+    seed: int = 0
+    unfound: str = ""
+    gap: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,32 +170,10 @@ class Outcome:
     orders: int
     found: tuple[str, ...]
 
-
-_MAIN = """
-int main() {
-  using T = ELEMENT;
-  int m = 256, n = 128, k = EXTENT, bad = 0;
-  for (int t : {TRANSPOSED}) {
-    thrust::host_vector<T> a(m * k), b(n * k), c(m * n);
-    unsigned s = 1;
-    auto next = [&] { s = s * 1664525u + 1013904223u; return T(float(int(s >> 24) % 3 - 1)); };
-    for (auto& x : a) x = next();
-    for (auto& x : b) x = next();
-    for (auto& x : c) x = T(-7.f);
-    thrust::device_vector<T> da = a, db = b, dc = c;
-    gemm(t ? 'T' : 'N', t ? 'N' : 'T', m, n, k, T(1.f), da.data().get(), t ? k : m, db.data().get(),
-         t ? k : n, T(0.f), dc.data().get(), m);
-    thrust::host_vector<T> r = dc;
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) {
-        float want = 0;
-        for (int x = 0; x < k; ++x) want += float(t ? a[i*k+x] : a[i+x*m]) * float(t ? b[j*k+x] : b[j+x*n]);
-        bad += float(r[i + j * m]) != want;
-      }
-  }
-  return bad != 0;
-}
-"""
+    @property
+    def clean(self) -> bool:
+        """Whether nothing shows, neither a finding nor a wrong number."""
+        return not self.found and self.right
 
 
 @cache
@@ -185,16 +187,14 @@ def source_of(kernel: Kernel) -> str:
     Raises:
         FileNotFoundError: This CUTLASS has no such tutorial.
     """
-    if kernel.example:
+    if not kernel.tutorial:
         return _rendered(kernel).text
     path = find_cutlass()[0].include.parent / TUTORIALS / kernel.tutorial
     text = re.sub(r"\bint\s+main\s*\(", "int tutorial_main(", path.read_text(encoding="utf-8"))
     for old, new in kernel.repairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    transposed = ", ".join(map(str, kernel.transposed))
-    main = _MAIN.replace("ELEMENT", kernel.element).replace("TRANSPOSED", transposed)
-    return text + main.replace("EXTENT", str(kernel.k))
+    return text + checking_main(kernel.element, kernel.transposed, kernel.k)
 
 
 def mutated(mutation: Mutation) -> str:
@@ -211,7 +211,7 @@ Run = Callable[..., tuple[EmulatorReport | None, bool]]
 def _runner(mutation: Mutation, text: str) -> Run:
     """Compiles; the function runs it and tells whether the numbers are right."""
     kernel = KERNELS[mutation.kernel]
-    if kernel.example:
+    if not kernel.tutorial:
         compiled = emulator.compile(dataclasses.replace(_rendered(kernel), text=text))
 
         def run(**options: Any) -> tuple[EmulatorReport | None, bool]:
@@ -238,6 +238,8 @@ def try_mutation(mutation: Mutation, *, orders: int = 0) -> Outcome:
     lines = text.splitlines()
     run = _runner(mutation, text)
     report, right = run()
+    if mutation.seed:
+        report, _ = run(seed=mutation.seed)
     assert report is not None
     own = Path(KERNELS[mutation.kernel].tutorial).name or f"{report.kernel}.cu"
     kind, line = "", 0
