@@ -285,7 +285,8 @@ def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, alpha: float
         size = size + abs(beta * decode(config.c.dtype or _output(config), c))
     per_step = 2 * (unit_roundoff(_accumulator(config)) or unit_roundoff("f32"))
     rounding = per_step * (2 + k / _K_STEP)
-    return largest_rounding(_output(config), want) + rounding * (size + _DEVIATIONS * sigma)
+    allowed = largest_rounding(_output(config), want) + rounding * (size + _DEVIATIONS * sigma)
+    return where(in_range(_output(config), want), allowed, 0 * allowed)
 
 
 def _expected(name: DTypeName, exactly: Any, *, exact: bool) -> Any:
