@@ -27,6 +27,7 @@ __all__ = [
     "guarded_output",
     "latin_shapes",
     "run_exact",
+    "runs_wgmma",
 ]
 
 EXTENTS = (1, 7, 16, 100, 128, 136, 1000, 4097)
@@ -163,6 +164,13 @@ def latin_shapes(seed: int, extents: Sequence[int] = EXTENTS) -> list[tuple[int,
     order = Random(seed).sample(extents, len(extents))
     count = len(extents)
     return [(extents[i], extents[j], order[(i + j) % count]) for i in range(count) for j in range(count)]
+
+
+def runs_wgmma() -> bool:
+    """Whether the GPU here has wgmma; without a GPU it counts as one that has."""
+    from cutegen.device import gpus
+
+    return not gpus() or gpus()[0].cc == 90
 
 
 def fits(config: GemmConfig, m: int, n: int, k: int) -> bool:
