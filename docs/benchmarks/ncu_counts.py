@@ -3,9 +3,9 @@
     python docs/benchmarks/ncu_counts.py [CONFIG.yaml ...] [--emulated FILE] [--json FILE]
 
 Each kernel runs once on the emulator and once under ``ncu`` (Nsight Compute, with access to the hardware
-counters), on the same problem of whole tiles. Compared are wavefronts of loads, of stores and of all
-accesses to shared memory, and global sectors of plain loads and stores. ``--emulated`` keeps the emulator's
-counts in a file, or takes them from it if it is there, so that they can be made on another machine.
+counters), on the same problem of whole tiles. Compared are wavefronts of loads and stores in shared memory,
+and sectors of loads (those of cp.async too) and of stores in global memory. ``--emulated`` keeps the
+emulator's counts in a file, or takes them from it if it is there: they can be made on another machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ DEFAULT = (
 )
 SHAPE = (384, 512, 128)  # whole tiles of all examples
 METRICS = {
-    "shared all": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "shared load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "global load": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -54,11 +53,10 @@ def emulated(path: Path) -> dict[str, int]:
         raise SystemExit(f"{path}: no report")
     counts = dict.fromkeys(METRICS, 0)
     for t in report.traffic:
-        way = {"ldmatrix": "load", "load": "load", "stmatrix": "store", "store": "store"}.get(t.access)
-        if way is not None:
-            counts[f"{t.space} {way}"] += t.cost
-        if t.space == "shared":
-            counts["shared all"] += t.cost
+        if t.access != "cp.async":
+            counts[f"{t.space} {'store' if t.access in ('stmatrix', 'store') else 'load'}"] += t.cost
+        elif t.space == "global":  # the hardware counts what it reads with the loads
+            counts["global load"] += t.cost
     return counts
 
 
