@@ -98,7 +98,12 @@ def main() -> None:
         run(cutegen.build(cutegen.load(options.launch)), "cuda:0")
         return
     paths = options.configs or [ROOT / "examples" / f"{name}.yaml" for name in DEFAULT]
-    names = {str(path.relative_to(ROOT / "examples").with_suffix("")): path for path in paths}
+    examples = (ROOT / "examples").resolve()
+    places = [path.resolve() for path in paths]
+    names = {
+        str(path.relative_to(examples).with_suffix("")) if path.is_relative_to(examples) else path.stem: path
+        for path in places
+    }
     kept: dict[str, Any] = {}
     if options.emulated and options.emulated.exists():
         kept = json.loads(options.emulated.read_text())
