@@ -7,19 +7,14 @@ import threading
 import pytest
 
 from cutegen.errors import LaunchError
-from tests.support.gpu import Case, gemm_config, runs_wgmma
+from tests.support.gpu import families, gemm_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed; install cutegen[torch]")
 
 F16 = gemm_config("f16", d="f16")
 COLD = gemm_config("f16", d="f16", scheduler={"group": 3})  # launched by one test alone
 SLEEP = 1_000_000  # cycles, about half a millisecond
-WGMMA = gemm_config("f16", d="f16", arch="sm_90a", cluster=(2, 1, 1))
-FAMILIES = pytest.mark.parametrize(
-    "case",
-    [Case("multistage", lambda: F16), *([Case("tma_wgmma", lambda: WGMMA)] if runs_wgmma() else [])],
-    ids=str,
-)
+FAMILIES = families()
 
 
 def ints(*shape, seed=0):

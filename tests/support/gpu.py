@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
+import pytest
+
 import cutegen
 from cutegen.building import try_build_many
 from cutegen.config import GemmConfig
@@ -22,6 +24,7 @@ __all__ = [
     "Case",
     "Pool",
     "all_cases",
+    "families",
     "fits",
     "gemm_config",
     "guarded_output",
@@ -171,6 +174,15 @@ def runs_wgmma() -> bool:
     from cutegen.device import gpus
 
     return not gpus() or gpus()[0].cc == 90
+
+
+def families(**fields: Any) -> pytest.MarkDecorator:
+    """A parameter ``case``: a kernel of each family whose launch differs, as far as the GPU here runs it."""
+    cases = [Case("multistage", lambda: gemm_config("f16", d="f16", **fields))]
+    if runs_wgmma():
+        hopper = {"arch": "sm_90a", "cluster": (2, 1, 1), **fields}
+        cases.append(Case("tma_wgmma", lambda: gemm_config("f16", d="f16", **hopper)))
+    return pytest.mark.parametrize("case", cases, ids=str)
 
 
 def fits(config: GemmConfig, m: int, n: int, k: int) -> bool:
