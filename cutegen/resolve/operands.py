@@ -81,7 +81,7 @@ def _resolve_operand(cfg: GemmConfig, which: Which) -> GemmConfig:
 
 
 def _preferred(cfg: GemmConfig, which: Which) -> GemmConfig | None:
-    """The best layout with its widest copy, if they fit: the first choice of all, and mostly the one taken."""
+    """The best layout with its widest copy, if they fit: the first choice, mostly taken."""
     layout, width = next(smem_choices(cfg, which), None), next(widths(cfg, which), None)
     if layout is None or width is None or is_complete(getattr(cfg.g2s, which)):
         return None
