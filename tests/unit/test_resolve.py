@@ -145,6 +145,14 @@ class TestDefaultsAreLegal:
         cfg = config({"smem.a": {"shape": [8, row], "stride": [row, 1]}})
         assert check(cfg) == []
 
+    @pytest.mark.parametrize(
+        "given",
+        [{"tile": [64, 64, 16]}, {"arch": "sm_86", "stages": 12}],
+        ids=["the atom", "the tile"],
+    )
+    def test_k_blocks_come_in_pairs_for_two_buffers_of_fragments(self, given: dict[str, Any]) -> None:
+        assert check(config(given, fragment_buffers=2)) == []
+
     @pytest.mark.parametrize("tile", [[96, 160, 48], [6, 128, 8], [50, 30, 7], [33, 65, 3]], ids=str)
     def test_cuda_cores_take_any_tile(self, tile: list[int]) -> None:
         assert check(config({"a.dtype": "f32", "b.dtype": "f32"}, tile=tile)) == []
