@@ -1,0 +1,71 @@
+"""Pieces of an SVG picture that is readable in light and in dark, with text that can be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["bar", "document", "line", "text", "text_width"]
+
+# Colours that differ in lightness too, so that they are told apart in grey; the second of each is for dark.
+_STYLE = """\
+  svg { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px;
+        color-scheme: light dark;
+        --paper: #ffffff; --ink: #1c2126; --soft: #626c76; --rule: #d9dee3; --mark: #1c2126;
+        --own: #0f7a5a; --second: #62b794; --peer: #b3bcc5; }
+  @media (prefers-color-scheme: dark) {
+    svg { --paper: #14181c; --ink: #e8ecef; --soft: #9aa5af; --rule: #2d343b; --mark: #e8ecef;
+          --own: #3ecf9b; --second: #23785c; --peer: #56616b; } }
+  .paper { fill: var(--paper); } text { fill: var(--ink); } .soft { fill: var(--soft); }
+  .title { font-size: 16px; font-weight: 600; } .strong { font-weight: 600; } .end { text-anchor: end; }
+  .mid { text-anchor: middle; } .num { font-variant-numeric: tabular-nums; }
+  .rule { stroke: var(--rule); stroke-width: 1; } .mark { stroke: var(--mark); stroke-width: 1.5; }
+  .dash { stroke-dasharray: 3 3; }
+  .own { fill: var(--own); } .second { fill: var(--second); } .peer { fill: var(--peer); }"""
+
+
+def document(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
+    """A whole picture.
+
+    Args:
+        width: In pixels; likewise height.
+        height: See width.
+        title: What it shows; also its accessible name.
+        description: The same in a sentence, for those who do not see it.
+        body: Elements.
+    """
+    inner = "\n".join(body)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" role="img" aria-labelledby="t d">\n'
+        f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(description)}</desc>\n'
+        f"<style>\n{_STYLE}\n</style>\n"
+        f'<rect class="paper" width="{width:g}" height="{height:g}"/>\n{inner}\n</svg>\n'
+    )
+
+
+def text(x: float, y: float, words: str, kind: str = "") -> str:
+    """A line of text; ``kind`` holds classes of the style: soft, strong, title, end, mid, num."""
+    classes = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y:g}"{classes}>{escape(words)}</text>'
+
+
+def bar(x: float, y: float, width: float, height: float, kind: str, tip: str) -> str:
+    """A horizontal bar, round at its end, with words that appear under the mouse."""
+    width = max(width, 1.0)
+    r = min(2.5, width / 2, height / 2)
+    path = (
+        f"M{x:.1f} {y:.1f}h{width - r:.1f}q{r:g} 0 {r:g} {r:g}v{height - 2 * r:.1f}q0 {r:g} -{r:g} {r:g}"
+        f"h-{width - r:.1f}z"
+    )
+    return f'<path class="{kind}" d="{path}"><title>{escape(tip)}</title></path>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "rule") -> str:
+    """A straight line."""
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def text_width(words: str, size: float = 12.0) -> float:
+    """About how wide a text is, in pixels."""
+    return sum(0.34 if c in "il.,:;|'()[] " else 0.58 for c in words) * size
