@@ -29,8 +29,8 @@ def plot(results: Results) -> str:
     label = max([60.0, *(svg.text_width(str(s)) for s in results.shapes())]) + 16
     left = _MARGIN + label
     tail = max([0.0, *(svg.text_width(_caption(row)) for row in rows)])
-    most = max([1.25, *(row.ratio or 0.0 for row in rows)])
-    scale = max(_WIDTH - _MARGIN - left - tail - 12, 160.0) / most
+    most = max([1.1, *(row.ratio or 0.0 for row in rows)])
+    scale = max(_WIDTH - _MARGIN - left - tail - 22, 160.0) / most
     y = _MARGIN + 14
     body = [svg.text(_MARGIN, y, "Speed against torch.mm", "title")]
     facts = results.facts
@@ -38,7 +38,7 @@ def plot(results: Results) -> str:
     body.append(
         svg.text(_MARGIN, y, f"{facts.gpu}, CUDA {facts.cuda}, torch {facts.torch}; longer is faster", "soft")
     )
-    y += 18
+    y += 22
     body += _legend(y, rows)
     for state in results.states():
         y += 30
@@ -46,7 +46,7 @@ def plot(results: Results) -> str:
         body.append(svg.text(_MARGIN + svg.text_width(state) + 12, y, STATES[state].meaning, "soft"))
         y += 12
         top = y + 14
-        bars, y = _panel(results, state, rows, few, left, scale, top)
+        bars, y = _panel(results, state, rows, few, left, scale, left + scale * most + 14, top)
         body += _axis(left, top, y, scale, most)
         body += bars
         body.append(svg.line(left + scale, top - 4, left + scale, y + 2, "mark"))
@@ -84,7 +84,14 @@ def _legend(y: float, rows: Sequence[Row]) -> list[str]:
 
 
 def _panel(
-    results: Results, state: str, rows: Sequence[Row], few: bool, left: float, scale: float, y: float
+    results: Results,
+    state: str,
+    rows: Sequence[Row],
+    few: bool,
+    left: float,
+    scale: float,
+    words: float,
+    y: float,
 ) -> tuple[list[str], float]:
     """The groups of one state, and where they end."""
     parts: list[str] = []
@@ -102,9 +109,10 @@ def _panel(
             ratio = row.ratio or 0.0
             kind = "peer" if not row.own else ("own" if number == 0 else "second")
             parts.append(svg.bar(left, y, ratio * scale, _BAR, kind, f"{shape}, {state}: {_words(row)}"))
-            end = left + max(ratio, 1.0) * scale + 8
-            parts.append(svg.text(end, y + _BAR - 3, f"{ratio:.2f}", "num strong" if number == 0 else "num"))
-            parts.append(svg.text(end + 32, y + _BAR - 3, _caption(row)[5:], "soft"))
+            parts.append(
+                svg.text(words, y + _BAR - 3, f"{ratio:.2f}", "num strong" if number == 0 else "num")
+            )
+            parts.append(svg.text(words + 34, y + _BAR - 3, _caption(row)[5:], "soft"))
             y += _BAR + _GAP
         y += _GROUP_GAP - _GAP
     return parts, y - _GROUP_GAP + _GAP

@@ -7,21 +7,31 @@ from html import escape
 
 __all__ = ["bar", "document", "line", "text", "text_width"]
 
-# Colours that differ in lightness too, so that they are told apart in grey; the second of each is for dark.
+#: Class, property, colour on light and on dark paper; they differ in lightness, so that grey tells them apart.
+_COLOURS = (
+    ("paper", "fill", "#ffffff", "#14181c"),
+    ("ink", "fill", "#1c2126", "#e8ecef"),
+    ("soft", "fill", "#5d6771", "#9aa5af"),
+    ("rule", "stroke", "#dde2e7", "#2d343b"),
+    ("mark", "stroke", "#1c2126", "#e8ecef"),
+    ("own", "fill", "#0f7a5a", "#3ecf9b"),
+    ("second", "fill", "#74c3a4", "#23785c"),
+    ("peer", "fill", "#b9c1c9", "#56616b"),
+)
 _STYLE = """\
-  svg { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px;
-        color-scheme: light dark;
-        --paper: #ffffff; --ink: #1c2126; --soft: #626c76; --rule: #d9dee3; --mark: #1c2126;
-        --own: #0f7a5a; --second: #62b794; --peer: #b3bcc5; }
-  @media (prefers-color-scheme: dark) {
-    svg { --paper: #14181c; --ink: #e8ecef; --soft: #9aa5af; --rule: #2d343b; --mark: #e8ecef;
-          --own: #3ecf9b; --second: #23785c; --peer: #56616b; } }
-  .paper { fill: var(--paper); } text { fill: var(--ink); } .soft { fill: var(--soft); }
-  .title { font-size: 16px; font-weight: 600; } .strong { font-weight: 600; } .end { text-anchor: end; }
-  .mid { text-anchor: middle; } .num { font-variant-numeric: tabular-nums; }
-  .rule { stroke: var(--rule); stroke-width: 1; } .mark { stroke: var(--mark); stroke-width: 1.5; }
-  .dash { stroke-dasharray: 3 3; }
-  .own { fill: var(--own); } .second { fill: var(--second); } .peer { fill: var(--peer); }"""
+  svg { color-scheme: light dark; }
+  text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px; }
+  .title { font-size: 17px; font-weight: 600; } .strong { font-weight: 600; }
+  .end { text-anchor: end; } .mid { text-anchor: middle; } .num { font-variant-numeric: tabular-nums; }
+  .rule { stroke-width: 1; } .mark { stroke-width: 1.5; }
+"""
+
+
+def _style() -> str:
+    """The style sheet; colours are written out, because not every viewer knows variables."""
+    light = " ".join(f".{name} {{ {what}: {colour}; }}" for name, what, colour, _ in _COLOURS)
+    dark = " ".join(f".{name} {{ {what}: {colour}; }}" for name, what, _, colour in _COLOURS)
+    return f"{_STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{ {dark} }}"
 
 
 def document(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
@@ -39,15 +49,15 @@ def document(width: float, height: float, title: str, description: str, body: It
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-labelledby="t d">\n'
         f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(description)}</desc>\n'
-        f"<style>\n{_STYLE}\n</style>\n"
+        f"<style>\n{_style()}\n</style>\n"
         f'<rect class="paper" width="{width:g}" height="{height:g}"/>\n{inner}\n</svg>\n'
     )
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
     """A line of text; ``kind`` holds classes of the style: soft, strong, title, end, mid, num."""
-    classes = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:g}" y="{y:g}"{classes}>{escape(words)}</text>'
+    classes = kind if "soft" in kind.split() else f"ink {kind}".strip()
+    return f'<text x="{x:g}" y="{y:g}" class="{classes}">{escape(words)}</text>'
 
 
 def bar(x: float, y: float, width: float, height: float, kind: str, tip: str) -> str:
