@@ -7,7 +7,7 @@ from html import escape
 
 __all__ = ["bar", "document", "line", "text", "text_width"]
 
-#: Class, property, colour on light and on dark paper; they differ in lightness, so that grey tells them apart.
+#: Class, property, colour on light and on dark paper; in grey they can be told apart, too.
 _COLOURS = (
     ("paper", "fill", "#ffffff", "#14181c"),
     ("ink", "fill", "#1c2126", "#e8ecef"),
@@ -20,7 +20,7 @@ _COLOURS = (
 )
 _STYLE = """\
   svg { color-scheme: light dark; }
-  text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px; }
+  text { font-family: system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px; }
   .title { font-size: 17px; font-weight: 600; } .strong { font-weight: 600; }
   .end { text-anchor: end; } .mid { text-anchor: middle; } .num { font-variant-numeric: tabular-nums; }
   .rule { stroke-width: 1; } .mark { stroke-width: 1.5; }

@@ -139,9 +139,11 @@ def test_json_is_one_document(good: str, machine: SimpleNamespace) -> None:
 
 def test_a_matrix_file_and_equal_names(tmp_path: Path, good: str, machine: SimpleNamespace) -> None:
     path = tmp_path / "m.yaml"
-    path.write_text("arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nmatrix: {stages: [2, 3]}\n")
+    path.write_text(
+        "arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\nmatrix: {stages: [2, 3], tile: [[128, 128, 32]]}\n"
+    )
     assert invoke("bench", str(path), good, "--shapes", SHAPES).exit_code == 0
-    assert machine.asked["names"] == ["torch.mm", "m:stages=2", "m:stages=3", "good"]
+    assert machine.asked["names"] == ["torch.mm", "m:stages=2 128x128x32", "m:stages=3 128x128x32", "good"]
 
 
 @pytest.mark.parametrize(
