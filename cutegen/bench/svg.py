@@ -10,6 +10,7 @@ __all__ = ["bar", "document", "line", "text", "text_width"]
 #: Class, property, colour on light and on dark paper; in grey they can be told apart, too.
 _COLOURS = (
     ("paper", "fill", "#ffffff", "#14181c"),
+    ("halo", "stroke", "#ffffff", "#14181c"),
     ("ink", "fill", "#1c2126", "#e8ecef"),
     ("soft", "fill", "#5d6771", "#9aa5af"),
     ("rule", "stroke", "#dde2e7", "#2d343b"),
@@ -23,6 +24,7 @@ _STYLE = """\
   text { font-family: system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; font-size: 12px; }
   .title { font-size: 17px; font-weight: 600; } .strong { font-weight: 600; }
   .end { text-anchor: end; } .mid { text-anchor: middle; } .num { font-variant-numeric: tabular-nums; }
+  .halo { paint-order: stroke; stroke-width: 4px; stroke-linejoin: round; }
   .rule { stroke-width: 1; } .mark { stroke-width: 1.5; }
 """
 
@@ -55,7 +57,7 @@ def document(width: float, height: float, title: str, description: str, body: It
 
 
 def text(x: float, y: float, words: str, kind: str = "") -> str:
-    """A line of text; ``kind`` holds classes of the style: soft, strong, title, end, mid, num."""
+    """A line of text; ``kind`` holds classes of the style: soft, strong, title, end, mid, num, halo."""
     classes = kind if "soft" in kind.split() else f"ink {kind}".strip()
     return f'<text x="{x:g}" y="{y:g}" class="{classes}">{escape(words)}</text>'
 
