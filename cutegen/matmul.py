@@ -12,6 +12,7 @@ from cutegen.device import gpus
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import BOrder, alignment, orient_b
+from cutegen.resolve import resolve
 from cutegen.resolve.types import NATURAL_OUTPUT
 from cutegen.signature import metadata
 from cutegen.toolchain import target_for_device
@@ -112,7 +113,8 @@ def _kernel(a: Any, b: Any, out: Any, b_is: BOrder | None) -> Kernel:
     if ordinal >= len(found):
         raise ToolchainError(f"the driver does not list device {a.device}")
     gpu = found[ordinal]
-    config = config_for(_problem(a, b, out, b_is), Card(cc=gpu.cc, multiprocessors=gpu.multiprocessors))
+    card = Card(cc=gpu.cc, multiprocessors=gpu.multiprocessors)
+    config = resolve(config_for(_problem(a, b, out, b_is), card))  # equal kernels have equal resolved configs
     target = target_for_device(config.arch, divmod(gpu.cc, 10))
     with _building:  # equal calls of several threads wait for one build
         kernel = _kernels.get((config, target))

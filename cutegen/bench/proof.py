@@ -6,7 +6,7 @@ from cutegen.bench.contestants import Contestant
 from cutegen.bench.operands import Operands, Tensors, poisoned_output
 from cutegen.bench.shapes import Shape
 from cutegen.config import GemmConfig
-from cutegen.errors import CheckFailedError
+from cutegen.errors import ArgumentError, CheckFailedError
 from cutegen.reference import check, exact_inputs
 
 __all__ = ["prove"]
@@ -28,7 +28,12 @@ def prove(contestant: Contestant, shape: Shape, *, seed: int = 1, device: str = 
     config = contestant.config or _config(operands)
     inputs = exact_inputs(config, shape.m, shape.n, shape.k, seed=seed, with_c=False, device=device)
     out = poisoned_output(operands, shape, device=device)
-    contestant.bind(Tensors(a=inputs.a, b=inputs.b, d=out))()
+    try:
+        contestant.bind(Tensors(a=inputs.a, b=inputs.b, d=out))()
+    except RuntimeError as exc:  # how torch refuses shapes
+        if contestant.is_own or "out of memory" in str(exc):
+            raise
+        raise ArgumentError(str(exc).splitlines()[0]) from None
     report = check(config, out, inputs.a, inputs.b, exact=contestant.is_own)
     if not report.ok:
         raise CheckFailedError(f"{contestant.name} is wrong at {shape}: {report}")

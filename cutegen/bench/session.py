@@ -64,7 +64,7 @@ def run_session(
 
     Raises:
         CheckFailedError: A product is wrong, or the host is too busy to measure; nothing is timed then.
-        ArgumentError: Some contestant can take none of the shapes.
+        ArgumentError: Some kernel of cutegen can take none of the shapes.
         LaunchError: A kernel failed.
     """
     steps = _Steps(len(shapes) * (1 + len(states) * (rounds + 1)), progress)
@@ -117,7 +117,8 @@ def _prove(
                 notes.append(f"{contestant.name} cannot take {shape}: {error}")
         steps.step()
     for contestant in contestants:
-        if contestant.name in refused and not any(contestant in field for field in fields.values()):
+        absent = not any(contestant in field for field in fields.values())
+        if contestant.is_own and contestant.name in refused and absent:
             raise ArgumentError(f"{contestant.name} can take none of the shapes: {refused[contestant.name]}")
     return fields, notes
 

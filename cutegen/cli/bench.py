@@ -217,6 +217,10 @@ def _measure(
         except torch.cuda.OutOfMemoryError as exc:
             reason = str(exc).split(". ")[0]
             raise LaunchError(f"the GPU has too little memory for the shapes: {reason}") from None
+        except RuntimeError as exc:
+            if "CUDA error" not in str(exc):
+                raise
+            raise LaunchError(f"a kernel failed on the GPU: {str(exc).splitlines()[0]}") from None
 
 
 def _print_rows(rows: Sequence[Row]) -> None:

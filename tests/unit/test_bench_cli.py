@@ -165,6 +165,10 @@ def test_too_little_memory_is_a_sentence(good: str, machine: SimpleNamespace) ->
     found = invoke("bench", good, "--shapes", SHAPES)
     assert found.exit_code == 5
     assert "the GPU has too little memory for the shapes: CUDA out of memory" in found.stderr
+    machine.error = RuntimeError("CUDA error: an illegal memory access was encountered\nfurther words")
+    found = invoke("bench", good, "--shapes", SHAPES)
+    assert found.exit_code == 5
+    assert found.stderr.endswith("failed on the GPU: CUDA error: an illegal memory access was encountered\n")
 
 
 def test_a_place_that_cannot_be_written_is_found_first(

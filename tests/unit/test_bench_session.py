@@ -151,6 +151,18 @@ def test_who_cannot_take_a_shape_is_left_out_there() -> None:
         run_session([picky], [ODD], gpu, place="cpu")
 
 
+def test_a_peer_that_refuses_is_a_note() -> None:
+    gpu = FakeGpu()
+
+    def refuse(t: Tensors) -> Callable[[], object]:
+        raise RuntimeError("self.size(0) needs to be greater than 16\nmore")
+
+    peer = Contestant(name="peer", operands=Operands.of(config()), bind=refuse)
+    found = run(gpu, [peer, contestant(gpu, "k", 10.0)], states=("hot",))
+    assert found.notes[0] == "peer cannot take 64x96x32: self.size(0) needs to be greater than 16"
+    assert {row.name for row in found.rows} == {"k"}
+
+
 def test_a_chain_has_weights_beyond_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     operands = Operands.of(config())
     assert weights_of_a_chain(operands, Shape(64, 7168, 2048)) == 7

@@ -61,6 +61,8 @@ def test_out_is_written_and_returned(made: SimpleNamespace) -> None:
     out = tensor((40, 48))
     assert cutegen.matmul(a, w.t(), out=out) is out
     assert right(out, a, w.t())
+    cutegen.matmul(a, w.t())
+    assert len(made.built) == 1  # as what is left out is not another kernel
     wide = tensor((40, 48), "float32")
     assert right(cutegen.matmul(a, w.t(), out=wide), a, w.t())
     assert made.built[-1][0].d.dtype == "f32"
