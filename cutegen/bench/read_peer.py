@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from cutegen.bench.operands import Operands, Tensors
@@ -12,6 +12,7 @@ from cutegen.build import compile_kernel
 from cutegen.device import build_target
 from cutegen.dtypes import dtype
 from cutegen.render import LaunchSpec, OperandSpec, RenderedKernel
+from cutegen.toolchain import Toolchain
 
 __all__ = ["binder", "read_kernel"]
 
@@ -42,18 +43,20 @@ def read_kernel() -> RenderedKernel:
     return RenderedKernel(name="read_weights", text=text, style="resolved", arch="sm_75", launch=launch)
 
 
-@lru_cache(maxsize=1)
-def _library() -> KernelLibrary:
-    return KernelLibrary(compile_kernel(read_kernel(), target=build_target("sm_75", None)).so)
-
-
-def binder(operands: Operands) -> Callable[[Tensors], Callable[[], object]]:
+def binder(
+    operands: Operands, toolchain: Toolchain | None = None
+) -> Callable[[Tensors], Callable[[], object]]:
     """What makes a launch that reads B; builds the kernel.
+
+    Args:
+        operands: Types and layouts.
+        toolchain: The compiler; found anew when left out.
 
     Raises:
         ToolchainError: There is no compiler.
     """
-    return partial(_bind, _library(), dtype(operands.b).bytes)
+    artifact = compile_kernel(read_kernel(), target=build_target("sm_75", None), toolchain=toolchain)
+    return partial(_bind, KernelLibrary(artifact.so), dtype(operands.b).bytes)
 
 
 def _bind(library: KernelLibrary, element_bytes: int, t: Tensors) -> Callable[[], object]:

@@ -178,7 +178,7 @@ def _contestants(
         kernels.append((name, kernel))
     names = unique_names([name for name, _ in kernels])
     mine = [own(name, kernel) for name, (_, kernel) in zip(names, kernels, strict=True)]
-    others, notes = peers(vs, [contestant.operands for contestant in mine])
+    others, notes = peers(vs, mine, toolchain=toolchain)
     return [*others, *mine], notes
 
 

@@ -210,7 +210,7 @@ def measured(shapes: str, states: Sequence[str], rounds: int) -> Results:
     configs = {name: config for name, config in configs.items() if runs_here(config, gpus()[0].cc)}
     kernels = cutegen.build_many(list(configs.values()))
     mine = [own(name, kernel) for name, kernel in zip(configs, kernels, strict=True)]
-    others, _ = peers(["torch"], [contestant.operands for contestant in mine])
+    others, _ = peers(["torch"], mine)
     return run_session(
         [*others, *mine],
         read_shapes(shapes),

@@ -154,7 +154,7 @@ def main() -> None:
     device = TorchDevice()
     with tempfile.TemporaryDirectory() as scratch:
         others = compiled(files, operands, Path(scratch))
-        contestants = [*peers(["torch"], [operands])[0], *others, *mine]
+        contestants = [*peers(["torch"], mine)[0], *others, *mine]
         shapes = read_shapes(options.shapes)
         results = run_session(contestants, shapes, device, rounds=options.rounds, on_shape=show)
     print()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cutegen
-from cutegen.bench.contestants import Contestant, own, peers
+from cutegen.bench.contestants import PEERS, Asked, Contestant, own, peers
 from cutegen.bench.gpu import TorchDevice
 from cutegen.bench.operands import Operands, random_tensors
 from cutegen.bench.proof import prove
@@ -73,7 +73,7 @@ def test_the_host_is_no_part_of_a_time(device: TorchDevice, kernel_of: Pool, sta
 )
 def test_torch_is_right(a: Any, d: Any, accumulator: str) -> None:
     operands = Operands(a=a, b=a, d=d, a_major="k", b_major="k", d_major="n")
-    (peer,), _ = peers(["torch"], [operands])
+    (peer,) = PEERS["torch"](Asked(operands=operands))
     prove(peer, Shape(256, 512, 384))
 
 
@@ -83,14 +83,14 @@ def test_torch_multiplies_8_bit_floats(device: TorchDevice) -> None:
     if torch.cuda.get_device_capability() < (8, 9):
         pytest.skip("no 8-bit floats on this GPU")
     operands = Operands(a="e4m3", b="e4m3", d="bf16", a_major="k", b_major="k", d_major="n")
-    (peer,), _ = peers(["torch"], [operands])
+    (peer,) = PEERS["torch"](Asked(operands=operands))
     prove(peer, Shape(256, 512, 384))
 
 
 def test_triton_is_right() -> None:
     pytest.importorskip("triton", reason="triton is not installed")
     operands = Operands(a="bf16", b="bf16", d="bf16", a_major="k", b_major="k", d_major="n")
-    (peer,), _ = peers(["triton"], [operands])
+    (peer,) = PEERS["triton"](Asked(operands=operands))
     for shape in (Shape(256, 512, 64), Shape(1000, 1064, 200), Shape(1, 72, 136)):
         prove(peer, shape)
 
@@ -99,7 +99,7 @@ def test_reading_is_quicker_than_multiplying_and_not_beyond_the_memory(
     device: TorchDevice, kernel_of: Pool
 ) -> None:
     mine = own("ours", kernel_of(CONFIG))
-    found, _ = peers(["read"], [mine.operands])
+    found, _ = peers(["read"], [mine])
     shape = Shape(16, 16384, 8192)
     results = run_session([*found, mine], [shape], device, rounds=7, states=("hot",))
     read, ours = results.select(shape, "hot")
@@ -110,7 +110,7 @@ def test_reading_is_quicker_than_multiplying_and_not_beyond_the_memory(
 
 def test_a_session_with_all_states(device: TorchDevice, kernel_of: Pool) -> None:
     mine: Contestant = own("ours", kernel_of(CONFIG))
-    others, notes = peers(["torch", "read"], [mine.operands])
+    others, notes = peers(["torch", "read"], [mine])
     assert not notes
     results = run_session([*others, mine], [SHAPE], device, rounds=5, states=("cool", "hot", "chain"))
     assert len(results.rows) == 9

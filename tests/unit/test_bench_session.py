@@ -13,7 +13,7 @@ import pytest
 
 import cutegen
 from cutegen.bench.cards import peak_tflops
-from cutegen.bench.contestants import Contestant, peers, unique_names
+from cutegen.bench.contestants import PEERS, Asked, Contestant, peers, unique_names
 from cutegen.bench.operands import Operands, Tensors
 from cutegen.bench.plot import plot
 from cutegen.bench.report import csv_text, facts_lines, row_cells, summary_rows
@@ -258,14 +258,34 @@ def test_a_plot_without_a_reference_is_empty_and_whole() -> None:
 
 
 def test_peers_that_there_are_not_are_said() -> None:
-    operands = Operands(a="bf16", b="bf16", d="f32", a_major="k", b_major="k", d_major="n")
-    found, notes = peers(["torch"], [operands])
+    def mine(d: str = "bf16", a: str = "bf16", major: str = "k") -> Contestant:
+        operand = {"dtype": a, "major": major}
+        settled = cutegen.resolve(
+            cutegen.GemmConfig(arch="sm_80", a=operand, b={"dtype": a}, d={"dtype": d})  # type: ignore[arg-type]
+        )
+        return Contestant(
+            name="x", operands=Operands.of(settled), bind=lambda t: lambda: None, config=settled
+        )
+
+    found, notes = peers(["torch"], [mine(d="f32")])
     assert not found
     assert notes == ["no torch for bf16 to f32: torch has no product of these types"]
-    same = Operands.of(config())
-    half = Operands(a="f16", b="f16", d="f16", a_major="m", b_major="k", d_major="n")
-    names = [contestant.name for contestant in peers(["torch"], [same, half, same])[0]]
+    names = [peer.name for peer in peers(["torch"], [mine(), mine("f16", "f16", "m"), mine()])[0]]
     assert names == ["torch.mm, bf16", "torch.mm, f16, majors m, k, n"]
+
+
+def test_a_peer_is_told_the_configs_of_its_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, asked = FakeGpu(), []
+
+    def make(wanted: Asked) -> list[Contestant]:
+        asked.append(wanted)
+        return [contestant(gpu, f"of {wanted.configs[0].stages}", 1.0, own=False)]
+
+    monkeypatch.setitem(PEERS, "other", make)
+    one, two = contestant(gpu, "one", 1.0), contestant(gpu, "two", 1.0)
+    (peer,), _ = peers(["other"], [one, two])
+    assert peer.name == "of 4"
+    assert asked[0].configs == (one.config, two.config)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +302,7 @@ def test_peers_that_there_are_not_are_said() -> None:
 )
 def test_types_that_torch_multiplies(a: Any, b: Any, d: Any, majors: str, there: bool) -> None:
     operands = Operands(a=a, b=b, d=d, a_major=majors[0], b_major=majors[1], d_major=majors[2])
-    assert bool(peers(["torch"], [operands])[0]) == there
+    assert isinstance(PEERS["torch"](Asked(operands=operands)), list) == there
 
 
 def test_rates_of_cards() -> None:
