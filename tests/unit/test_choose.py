@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cutegen.errors import ConfigError
 from cutegen.tuned import TunedGpu, nearest, table_for, tuned_files
 from cutegen.yamlread import parse
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 H200 = Card(cc=90, multiprocessors=132)
 A100 = Card(cc=80, multiprocessors=108)
 
@@ -64,7 +66,7 @@ def test_a_mistake_in_a_table_is_found(text: str) -> None:
 def test_every_shape_of_the_examples_is_in_the_table() -> None:
     table = table_for("bf16", "kkn", cc=90, multiprocessors=132)
     assert table is not None
-    for shape in read_shapes("examples/shapes/llm.yaml"):
+    for shape in read_shapes(str(EXAMPLES / "shapes" / "llm.yaml")):
         found = nearest(table, shape.m, shape.n, shape.k)
         assert found is not None
         assert found[1], shape
@@ -81,6 +83,12 @@ def test_a_near_shape_takes_the_entry_if_its_tile_fits() -> None:
 
 
 def test_all_small_m_are_near() -> None:
+    table = table_for("bf16", "kkn", cc=90, multiprocessors=132)
+    assert table is not None
+    found = [nearest(table, m, 7168, 2048) for m in (1, 5, 64)]
+    assert [(f[0].m, f[1]) for f in found if f is not None] == [(64, False), (64, False), (64, True)]
+    assert nearest(table, 128, 7168, 2048) is None
+    assert nearest(table, 8192, 8192, 20000) is None
     for m in (1, 2, 16, 33, 64):
         assert chosen(m, 8192, 8192)[2] == (64, 128)
         assert chosen(m, 7168, 2048)[2] == (64, 64)
