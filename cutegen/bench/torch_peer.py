@@ -34,19 +34,19 @@ def binder(operands: Operands) -> Callable[[Tensors], Callable[[], object]] | st
 def _mm(t: Tensors) -> Callable[[], object]:
     import torch
 
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")
     return partial(torch.mm, t.a, t.b.t(), out=t.d)
 
 
 def _tf32(t: Tensors) -> Callable[[], object]:
     import torch
 
-    flags, product = torch.backends.cuda.matmul, partial(torch.mm, t.a, t.b.t(), out=t.d)
+    product, precision = partial(torch.mm, t.a, t.b.t(), out=t.d), torch.set_float32_matmul_precision
 
     def launch() -> None:
-        flags.allow_tf32 = True
+        precision("high")
         product()
-        flags.allow_tf32 = False
+        precision("highest")
 
     return launch
 

@@ -14,8 +14,9 @@ import pytest
 import cutegen
 from cutegen.bench.cards import peak_tflops
 from cutegen.bench.contestants import PEERS, Asked, Contestant, peers, unique_names
-from cutegen.bench.operands import Operands, Tensors
+from cutegen.bench.operands import Operands, Tensors, random_tensors
 from cutegen.bench.plot import plot
+from cutegen.bench.proof import prove
 from cutegen.bench.report import csv_text, facts_lines, row_cells, summary_rows
 from cutegen.bench.results import Floor, Results
 from cutegen.bench.session import run_session, weights_of_a_chain
@@ -303,6 +304,35 @@ def test_a_peer_is_told_the_configs_of_its_operands(monkeypatch: pytest.MonkeyPa
 def test_types_that_torch_multiplies(a: Any, b: Any, d: Any, majors: str, there: bool) -> None:
     operands = Operands(a=a, b=b, d=d, a_major=majors[0], b_major=majors[1], d_major=majors[2])
     assert isinstance(PEERS["torch"](Asked(operands=operands)), list) == there
+
+
+def test_torch_peers_compute_what_is_asked() -> None:
+    torch.set_float32_matmul_precision("medium")
+    for a, d in (
+        ("f32", "f32"),
+        ("tf32", "f32"),
+        ("bf16", "bf16"),
+        ("f64", "f64"),
+        ("s8", "s32"),
+        ("e4m3", "bf16"),
+    ):
+        operands = Operands(a=a, b=a, d=d, a_major="k", b_major="k", d_major="n")  # type: ignore[arg-type]
+        (peer,) = PEERS["torch"](Asked(operands=operands))
+        assert isinstance(peer, Contestant)
+        prove(peer, Shape(32, 48, 64), device="cpu")
+        assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_random_operands_are_as_the_operands_say() -> None:
+    for a, majors in (("bf16", "kkn"), ("s8", "mnm"), ("e4m3", "mkn"), ("tf32", "knm")):
+        operands = Operands(a=a, b=a, d="f32", a_major=majors[0], b_major=majors[1], d_major=majors[2])  # type: ignore[arg-type]
+        t = random_tensors(operands, SMALL, device="cpu")
+        assert [tuple(x.shape) for x in (t.a, t.b, t.d)] == [(64, 32), (96, 32), (64, 96)]
+        unit = [x.stride().index(1) for x in (t.a, t.b, t.d)]
+        assert unit == ["mk".index(majors[0]), "nk".index(majors[1]), "mn".index(majors[2])]
+        assert (t.a.double() != 0).double().mean() > 0.9
+        again = random_tensors(operands, SMALL, device="cpu")
+        assert torch.equal(t.b.double(), again.b.double())
 
 
 def test_rates_of_cards() -> None:
