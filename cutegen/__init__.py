@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cutegen.kernel import Kernel
     from cutegen.lint import LintWarning, lint
     from cutegen.loader import dump, load, loads
+    from cutegen.matmul import matmul
     from cutegen.plan import KernelPlan, plan
     from cutegen.prepared import PreparedLaunch
     from cutegen.render import RenderedKernel, render
@@ -68,6 +69,7 @@ __all__ = [
     "lint",
     "load",
     "loads",
+    "matmul",
     "plan",
     "render",
     "resolve",
@@ -91,6 +93,7 @@ _HOME = {
     "lint": "lint",
     "load": "loader",
     "loads": "loader",
+    "matmul": "matmul",
     "plan": "plan",
     "render": "render",
     "resolve": "resolve",

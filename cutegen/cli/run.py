@@ -26,8 +26,8 @@ from cutegen.cli.emulation import (
     schedules_option,
     timeout_option,
 )
-from cutegen.errors import CheckFailedError, LaunchError, ToolchainError
-from cutegen.install import install_command
+from cutegen.cli.gpu import require_gpu
+from cutegen.errors import CheckFailedError, LaunchError
 
 if TYPE_CHECKING:
     from cutegen.kernel import Kernel
@@ -158,7 +158,7 @@ def _run_on_gpu(
     from cutegen.toolchain import find_toolchain
     from cutegen.trial import is_exact, thread_finder
 
-    gpu = _require_gpu()
+    gpu = require_gpu("run --device cuda", "--device cpu works without")
     kernel = build(plan.config, target=target, style=style, toolchain=find_toolchain(nvcc))
     inputs = exact_inputs(plan.config, m, n, k, seed=seed, with_c=beta != 0, device=_DEVICE)
     out = _launch(kernel, inputs, (m, n), alpha, beta)
@@ -202,30 +202,6 @@ def _run_on_gpu(
     say(bold(config))
     for line in table([[dim(name), value] for name, value in rows]):
         say(line)
-
-
-def _require_gpu() -> str:
-    """The name of the GPU.
-
-    Raises:
-        ToolchainError: There is none, or no torch that sees it.
-    """
-    from cutegen.device import gpus
-
-    found = gpus()
-    if not found:
-        raise ToolchainError(
-            "run --device cuda needs a GPU and its driver, which are not here; --device cpu works without"
-        )
-    try:
-        import torch
-    except ImportError:
-        raise ToolchainError(f"run needs torch; install it: {install_command('torch')}") from None
-    if not torch.cuda.is_available():
-        raise ToolchainError(
-            f"torch {torch.__version__} sees no GPU, though the driver does; install a CUDA build of torch"
-        )
-    return found[0].name
 
 
 def _launch(kernel: Kernel, inputs: Inputs, shape: tuple[int, int], alpha: float, beta: float) -> Any:

@@ -46,7 +46,7 @@ def test_the_blocks_run(
 
 def test_blocks_for_a_gpu_use_what_is_there() -> None:
     found = gpu_blocks(PAGE)
-    assert len(found) == 2
+    assert len(found) == 3
     for _, code in found:
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -70,6 +70,9 @@ class Tensor:
     def dim(self) -> int:
         return self.array.ndim
 
+    def element_size(self) -> int:
+        return self.array.itemsize
+
     def is_neg(self) -> bool:
         return self.negated
 
@@ -127,6 +130,7 @@ def module(allocations: Allocations | None = None) -> Any:
     return SimpleNamespace(
         Tensor=Tensor,
         strided=strided,
+        get_float32_matmul_precision=lambda: "highest",
         empty_strided=(allocations or Allocations()).empty_strided,
         **DTYPES,
     )

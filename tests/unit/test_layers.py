@@ -20,10 +20,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma",
-        "render wgmma_context idiomatic seal reference",
+        "render wgmma_context idiomatic seal reference tuned choose",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check narrow",
-        "bench tune matrix report trial fuzz",
+        "bench tune matrix report trial fuzz matmul",
         "cli __init__ __main__",
     )
 )

@@ -1,0 +1,105 @@
+"""Types and layouts of the operands: contestants are compared where these agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cutegen.bench.shapes import Shape
+from cutegen.config import GemmConfig
+from cutegen.dtypes import DTypeName, dtype
+
+__all__ = ["Operands", "Tensors", "empty_output", "poisoned_output", "random_tensors"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tensors:
+    """A (M,K), B (N,K) and D (M,N) as torch tensors; D's contents do not matter."""
+
+    a: Any
+    b: Any
+    d: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operands:
+    """Element type and major of A, B and D."""
+
+    a: DTypeName
+    b: DTypeName
+    d: DTypeName
+    a_major: str
+    b_major: str
+    d_major: str
+
+    @classmethod
+    def of(cls, config: GemmConfig) -> Operands:
+        """Those of a resolved config."""
+        return cls(
+            a=config.a.dtype,
+            b=config.b.dtype,
+            d=config.d.dtype or "f32",
+            a_major=config.a.major or "k",
+            b_major=config.b.major or "k",
+            d_major=config.d.major or "n",
+        )
+
+    def __str__(self) -> str:
+        types = self.a if self.a == self.b else f"{self.a}*{self.b}"
+        types += "" if self.d in (self.a, dtype(self.a).torch) else f" to {self.d}"
+        majors = f"{self.a_major}{self.b_major}{self.d_major}"
+        return types if majors == "kkn" else f"{types}, majors {self.a_major}, {self.b_major}, {self.d_major}"
+
+    def bytes_of(self, shape: Shape) -> int:
+        """Bytes of A, B and D, each counted once."""
+        m, n, k = shape.m, shape.n, shape.k
+        return m * k * dtype(self.a).bytes + n * k * dtype(self.b).bytes + m * n * dtype(self.d).bytes
+
+
+def random_tensors(operands: Operands, shape: Shape, *, seed: int = 0, device: str = "cuda") -> Tensors:
+    """Normally distributed operands, or integers of the whole range."""
+    import torch
+
+    generator = torch.Generator(device=device).manual_seed(seed)
+
+    def draw(name: DTypeName, rows: int, columns: int, major_is_last: bool) -> Any:
+        stored = (rows, columns) if major_is_last else (columns, rows)
+        kind = getattr(torch, dtype(name).torch)
+        if dtype(name).kind == "int":
+            info = torch.iinfo(kind)
+            values = torch.randint(
+                info.min, info.max + 1, stored, device=device, generator=generator, dtype=kind
+            )
+        elif dtype(name).bytes < 4:
+            values = torch.randn(stored, device=device, generator=generator, dtype=torch.float16).to(kind)
+        else:
+            values = torch.randn(stored, device=device, generator=generator, dtype=kind)
+        return values if major_is_last else values.t()
+
+    return Tensors(
+        a=draw(operands.a, shape.m, shape.k, operands.a_major == "k"),
+        b=draw(operands.b, shape.n, shape.k, operands.b_major == "k"),
+        d=empty_output(operands, shape, device=device),
+    )
+
+
+def empty_output(operands: Operands, shape: Shape, *, device: str = "cuda") -> Any:
+    """A new D."""
+    import torch
+
+    stored = (shape.m, shape.n) if operands.d_major == "n" else (shape.n, shape.m)
+    out = torch.empty(stored, dtype=getattr(torch, dtype(operands.d).torch), device=device)
+    return out if operands.d_major == "n" else out.t()
+
+
+def poisoned_output(operands: Operands, shape: Shape, *, device: str = "cuda") -> Any:
+    """A new D of NaN, or of the least integer."""
+    import torch
+
+    out = empty_output(operands, shape, device=device)
+    if dtype(operands.d).kind == "int":
+        return out.fill_(torch.iinfo(out.dtype).min)
+    if dtype(operands.d).bytes == 1:  # no fill of 8-bit floats: their NaN is all ones
+        out.view(torch.uint8).fill_(0x7F)
+        return out
+    return out.fill_(float("nan"))
