@@ -1,19 +1,19 @@
-"""The float64 reference of D = alpha * A*B^T + beta * C, and the check of a kernel's result against it.
+"""The float64 reference of D = alpha * scale_a * scale_b * A*B^T + bias + beta * C, and the check of a kernel's result against it.
 
 Two ways to check:
 
 - *Exact*: inputs of :func:`exact_inputs` are small integers, so that every partial sum is exactly
-  representable in the accumulator whatever the order of summation. The result must then equal the
-  reference after one rounding to the output type, bit for bit.
+  representable in the accumulator whatever the order of summation; scales are powers of two. The result
+  must then equal the reference after one rounding to the output type, bit for bit.
 - *Within a tolerance* that follows from the number formats and grows with K; see :func:`tolerance`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cutegen.config import GemmConfig
@@ -29,6 +29,7 @@ from cutegen.numerics import (
     unit_roundoff,
     where,
 )
+from cutegen.vectors import vectors_of
 
 __all__ = [
     "Inputs",
@@ -53,11 +54,20 @@ _DEVIATIONS = 6  # standard deviations of a random partial sum that count as pos
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """Operands in the layouts of a config: A is (M,K), B is (N,K), C is (M,N) or None."""
+    """Operands in the layouts of a config: A is (M,K), B is (N,K), C is (M,N) or None.
+
+    Attributes:
+        a: A; likewise b and c.
+        b: See a.
+        c: See a.
+        vectors: Those of ``scale_a``, ``scale_b`` and ``bias`` that the config has, each of one mode: keyword
+            arguments of a kernel, of :func:`reference` and :func:`check`.
+    """
 
     a: Any
     b: Any
     c: Any
+    vectors: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +191,20 @@ def exact_inputs(
         c = _stored(
             draw, (m, n), 1 if config.c.major != "m" else 0, config.c.dtype or _output(config), 4, 1.0
         )
-    return Inputs(a=a, b=b, c=c)
+    return Inputs(a=a, b=b, c=c, vectors=_exact_vectors(draw, config, m, n))
+
+
+def _exact_vectors(draw: Draw, config: GemmConfig, m: int, n: int) -> dict[str, Any]:
+    """Scales of 1/4, 1/2, 1 and 2, and a bias of small integers."""
+    vectors = {}
+    for vector in vectors_of(config):
+        shape = (vector.length(m, n), 1)
+        if vector.name == "bias":
+            values = draw(shape, -4, 4, 1.0)
+        else:
+            values = 2.0 ** draw(shape, -2, 1, 1.0)
+        vectors[vector.name] = _encoded(vector.dtype, values)[:, 0]
+    return vectors
 
 
 Draw = Callable[[tuple[int, int], int, int, float], Any]
@@ -219,14 +242,17 @@ def _stored(
 ) -> Any:
     """Integers in [-magnitude, magnitude] (from 0 for unsigned types) with stride 1 along ``major``."""
     low = 0 if name == "u8" else -magnitude
-    values = draw(shape if major == 1 else shape[::-1], low, magnitude, share)
+    stored = _encoded(name, draw(shape if major == 1 else shape[::-1], low, magnitude, share))
+    return stored if major == 1 else stored.T
+
+
+def _encoded(name: DTypeName, values: Any) -> Any:
+    """Values that were drawn, and that a type holds exactly, in its storage."""
     if is_torch(values):
         import torch
 
-        stored = values.to(getattr(torch, dtype(name).torch))  # float16 holds small integers exactly
-    else:
-        stored = encode(name, values)
-    return stored if major == 1 else stored.T
+        return values.to(getattr(torch, dtype(name).torch))  # float16 holds them exactly
+    return encode(name, values)
 
 
 def operand_values(name: DTypeName, array: Any) -> Any:
@@ -244,43 +270,94 @@ def operand_values(name: DTypeName, array: Any) -> Any:
 
 
 def reference(
-    config: GemmConfig, a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
+    config: GemmConfig,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
 ) -> Any:
-    """D in float64, not rounded to the output type; C is not read when beta is 0."""
-    return _evaluate(config, *_values(config, a, b), c, alpha, beta)
+    """D in float64, not rounded to the output type; C is not read when beta is 0.
+
+    Scales and bias have any shape with as many elements as the config says.
+    """
+    factors = _factors(config, alpha, scale_a, scale_b, bias)
+    return _evaluate(config, *_values(config, a, b), c, factors, beta)
 
 
 def _values(config: GemmConfig, a: Any, b: Any) -> tuple[Any, Any]:
     return operand_values(config.a.dtype, a), operand_values(config.b.dtype, b)
 
 
-def _evaluate(config: GemmConfig, x: Any, y: Any, c: Any, alpha: float, beta: float) -> Any:
-    value = alpha * (x @ y.T)
+@dataclass(frozen=True, kw_only=True)
+class _Factors:
+    """What the product is multiplied by, of shape () or (M,1) and () or (1,N), and what is added to each row."""
+
+    rows: Any
+    columns: Any
+    bias: Any
+
+    def of_rows(self, rows: slice) -> _Factors:
+        """The factors of some rows of D."""
+        return self if isinstance(self.rows, float) or self.rows.shape[0] == 1 else replace(self, rows=self.rows[rows])
+
+
+def _factors(config: GemmConfig, alpha: float, scale_a: Any, scale_b: Any, bias: Any) -> _Factors:
+    given = {"scale_a": scale_a, "scale_b": scale_b, "bias": bias}
+    values = {v.name: decode(v.dtype, given[v.name]).reshape(-1) for v in vectors_of(config)}
+    rows, columns, bias = (values.get(name) for name in ("scale_a", "scale_b", "bias"))
+    return _Factors(
+        rows=float(alpha) if rows is None else alpha * rows[:, None],
+        columns=1.0 if columns is None else columns[None, :],
+        bias=None if bias is None else bias[None, :],
+    )
+
+
+def _evaluate(config: GemmConfig, x: Any, y: Any, c: Any, factors: _Factors, beta: float) -> Any:
+    value = factors.rows * (x @ y.T) * factors.columns
+    if factors.bias is not None:
+        value = value + factors.bias
     if beta != 0:
         value = value + beta * decode(config.c.dtype or _output(config), c)
     return value
 
 
 def tolerance(
-    config: GemmConfig, a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
+    config: GemmConfig,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
 ) -> Any:
     """How far each element may be from the reference, for inputs that are not exact.
 
     ``h_out(D) + u_acc * (2 + K / 8) * (|D| + 6 sigma)``, where h is the largest error of rounding D to its
     type (half a unit in the last place), u the unit roundoff (twice that for the accumulator, because tensor
     cores truncate; that of the f32 epilogue for integers), K / 8 the number of roundings, and sigma, the size
-    of a random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``. The reference it is taken from is
+    of a random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``, times the scales. The reference it is taken from is
     not rounded: a sum beside the middle between two values may be rounded to either.
     """
     x, y = _values(config, a, b)
-    return _allowed(config, x, y, _evaluate(config, x, y, c, alpha, beta), c, alpha, beta)
+    factors = _factors(config, alpha, scale_a, scale_b, bias)
+    return _allowed(config, x, y, _evaluate(config, x, y, c, factors, beta), c, factors, beta)
 
 
-def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, alpha: float, beta: float) -> Any:
+def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, factors: _Factors, beta: float) -> Any:
     k = x.shape[1]
     norms = ((x * x).sum(1) ** 0.5, (y * y).sum(1) ** 0.5)
-    sigma = abs(alpha) * norms[0][:, None] * norms[1][None, :] / max(k, 1) ** 0.5
+    sigma = abs(factors.rows) * norms[0][:, None] * norms[1][None, :] * abs(factors.columns) / max(k, 1) ** 0.5
     size = abs(want)
+    if factors.bias is not None:
+        size = size + abs(factors.bias)
     if beta != 0:
         size = size + abs(beta * decode(config.c.dtype or _output(config), c))
     per_step = 2 * (unit_roundoff(_accumulator(config)) or unit_roundoff("f32"))
@@ -304,6 +381,9 @@ def check(
     *,
     alpha: float = 1.0,
     beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
     exact: bool = True,
     thread_of: ThreadOf | None = None,
     repro: str = "",
@@ -318,22 +398,26 @@ def check(
         c: C, (M,N); not read when beta is 0.
         alpha: Factor of the product.
         beta: Factor of C.
+        scale_a: If the config has it; likewise scale_b and bias.
+        scale_b: See scale_a.
+        bias: See scale_a.
         exact: Whether D must equal the reference bit for bit; otherwise it must be within :func:`tolerance`.
         thread_of: Which thread computes an element of the CTA tile, to be named in the report.
         repro: How to show the same again, for the report.
     """
     out = _output(config)
     y = operand_values(config.b.dtype, b)
+    whole = _factors(config, alpha, scale_a, scale_b, bias)
     total = bad = 0
     worst = 0.0
     first: Mismatch | None = None
     for rows in _row_blocks(got.shape, a.shape[1]):
         x = operand_values(config.a.dtype, a[rows])
-        part = None if c is None else c[rows]
+        part, factors = None if c is None else c[rows], whole.of_rows(rows)
         with _quiet():
-            exactly = _evaluate(config, x, y, part, alpha, beta)
+            exactly = _evaluate(config, x, y, part, factors, beta)
             want, value = _expected(out, exactly, exact=exact), decode(out, got[rows])
-            allowed = None if exact else _allowed(config, x, y, exactly, part, alpha, beta)
+            allowed = None if exact else _allowed(config, x, y, exactly, part, factors, beta)
             wrong, share = _differences(value, want, allowed)
         total += value.shape[0] * value.shape[1]
         worst = max(worst, share)

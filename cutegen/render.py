@@ -13,6 +13,7 @@ import jinja2
 
 from cutegen import settings
 from cutegen.arch import ArchName
+from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context
@@ -21,6 +22,7 @@ from cutegen.loader import dump
 from cutegen.operands.wgmma import TensorMap
 from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
+from cutegen.vectors import Vector, bias_type, vectors_of
 from cutegen.version import __version__
 from cutegen.wgmma_context import wgmma_context
 
@@ -86,6 +88,7 @@ class LaunchSpec:
         cluster: CTAs of a cluster along M and N.
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
+        vectors: Scales and bias that the parameters hold.
     """
 
     kernel: str
@@ -102,6 +105,7 @@ class LaunchSpec:
     cluster: tuple[int, int] = (1, 1)
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
+    vectors: tuple[Vector, ...] = ()
 
     def clusters(self, m: int, n: int, *, most: int) -> int:
         """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
@@ -269,7 +273,7 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
     blk_m, blk_n, blk_k = plan.tile
     return own | {
-        "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
+        "title": f"{plan.name}: {_formula(cfg)}",
         "version": __version__,
         "style": style,
         "config_lines": dump(cfg).rstrip().splitlines(),
@@ -289,6 +293,32 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         "raster_along_m": cfg.scheduler.raster == "m",
         "raster_group": cfg.scheduler.group,
         "fragment_c": plan.fragment_c.cxx(),
+        "vectors": _vectors_context(plan),
+    }
+
+
+def _formula(cfg: GemmConfig) -> str:
+    names = [vector.name for vector in vectors_of(cfg)]
+    factors = "".join(f"{name} * " for name in names if name != "bias")
+    return f"D = alpha * {factors}A * B^T{' + bias' if 'bias' in names else ''} + beta * C"
+
+
+def _vectors_context(plan: Plan) -> dict[str, Any] | None:
+    """What the templates say of scales and bias; None where there are none."""
+    cfg = plan.config
+    if not vectors_of(cfg):
+        return None
+    row_register, row_m = plan.output.rows
+    column_register, column_n = plan.output.columns
+    return {
+        "scale_a": cfg.epilogue.scale_a,
+        "scale_b": cfg.epilogue.scale_b,
+        "with_bias": cfg.epilogue.bias is not None,
+        "bias": dtype(bias_type(cfg.d.dtype or "f32")).cxx,
+        "row_register": row_register.cxx(),
+        "row_m": row_m.cxx(),
+        "column_register": column_register.cxx(),
+        "column_n": column_n.cxx(),
     }
 
 
@@ -365,5 +395,6 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
             persistent=plan.config.scheduler.kind == "persistent",
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
+            vectors=vectors_of(plan.config),
         ),
     )

@@ -19,6 +19,12 @@ using namespace cute;
 
 //{% include "parts/epilogue.cu" %}
 
+//{% if vectors %}
+//{% include "parts/vectors.cu" %}
+
+namespace plain {
+
+//{% endif %}
 //{% if store == "tma" and out.d_n_major %}
 //{% include "parts/wgmma_store_tma.cu" %}
 //{% elif store == "tma" %}
@@ -27,6 +33,12 @@ using namespace cute;
 //{% include "parts/store_direct.cu" %}
 
 //{% include "parts/wgmma_store_direct.cu" %}
+//{% endif %}
+//{% if vectors %}
+
+}  // namespace plain
+
+//{% include "parts/wgmma_store_vectors.cu" %}
 //{% endif %}
 
 //{% include "parts/wgmma_consumer.cu" %}

@@ -135,6 +135,28 @@ class OutputPlan:
     atoms_n: int
     vector: int
 
+    @property
+    def rows(self) -> tuple[Layout, Layout]:
+        """A thread's rows: (row) to the register of its first column, and to M."""
+        return _grid(self.register_m)
+
+    @property
+    def columns(self) -> tuple[Layout, Layout]:
+        """A thread's columns: (column) to the register of its first row, and to N."""
+        return _grid(self.register_n)
+
+
+def _grid(places: Layout) -> tuple[Layout, Layout]:
+    """Of the modes of (register) to places those that lead elsewhere: to registers, and to places."""
+    modes = []
+    register = 1
+    for extent, stride in places.modes:
+        if stride and extent > 1:
+            modes.append((extent, register, stride))
+        register *= extent
+    extents, registers, strides = zip(*modes, strict=True) if modes else ((1,), (0,), (0,))
+    return Layout(extents, registers), Layout(extents, strides)
+
 
 def fault(rule: str, field: str, got: str, need: str, fix: str) -> PlanFault:
     """A fault with its violation."""
