@@ -24,7 +24,7 @@ from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 from cutegen.vectors import Vector, bias_type, vectors_of
 from cutegen.version import __version__
-from cutegen.wgmma_context import wgmma_context
+from cutegen.wgmma_context import wgmma_context, wgmma_vectors
 
 __all__ = [
     "LaunchSpec",
@@ -308,16 +308,22 @@ def _vectors_context(plan: Plan) -> dict[str, Any] | None:
     cfg = plan.config
     if not vectors_of(cfg):
         return None
-    row_register, row_m = plan.output.rows
-    column_register, column_n = plan.output.columns
-    return {
+    own = wgmma_vectors(plan) if isinstance(plan, WgmmaPlan) else _vector_places(plan)
+    return own | {
         "scale_a": cfg.epilogue.scale_a,
         "scale_b": cfg.epilogue.scale_b,
         "with_bias": cfg.epilogue.bias is not None,
         "bias": dtype(bias_type(cfg.d.dtype or "f32")).cxx,
-        "row_register": row_register.cxx(),
+    }
+
+
+def _vector_places(plan: KernelPlan) -> dict[str, Any]:
+    row, row_m = plan.output.rows
+    column, column_n = plan.output.columns
+    return {
+        "row": row.cxx(),
         "row_m": row_m.cxx(),
-        "column_register": column_register.cxx(),
+        "column": column.cxx(),
         "column_n": column_n.cxx(),
     }
 

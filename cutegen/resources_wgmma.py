@@ -8,6 +8,7 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
+from cutegen.vectors import scale_type, vectors_of
 from cutegen.wgmma_atoms import WARPGROUP
 
 __all__ = [
@@ -42,8 +43,10 @@ class SharedMemory:
         a: The ring of A.
         b: The ring of B.
         staging: The epilogue's buffers.
+        vectors: Scales and bias of columns.
         barriers: The mbarriers.
         bytes: All of it.
+        vector_bytes: Of one warpgroup's vectors; 0 without any.
         slots: Staging buffers of one warp or, for an M-major D, warpgroup; 0 without bulk stores.
         slot_bytes: Of one of them.
         chunks: Bytes of a row of each chunk of D.
@@ -53,8 +56,10 @@ class SharedMemory:
     a: int
     b: int
     staging: int
+    vectors: int
     barriers: int
     bytes: int
+    vector_bytes: int
     slots: int
     slot_bytes: int
     chunks: tuple[int, ...]
@@ -90,6 +95,12 @@ def _chunks(cfg: GemmConfig) -> tuple[int, ...]:
     return staging_widths(warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes)
 
 
+def _vector_bytes(cfg: GemmConfig) -> int:
+    """Bytes of what a warpgroup keeps of the vectors along N."""
+    count = sum(vector.extent == "n" for vector in vectors_of(cfg))
+    return count * warpgroups(cfg).columns * dtype(scale_type(cfg)).bytes
+
+
 def shared_memory(cfg: GemmConfig) -> SharedMemory:
     """The layout of shared memory, with as many staging buffers as there is room for."""
     a_bytes, b_bytes = _operand_bytes(cfg)
@@ -98,18 +109,21 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     chunks = _chunks(cfg)
     b = _round_up(stages * a_bytes, _ALIGN)
     staging = _round_up(b + stages * b_bytes, _ALIGN)
-    slots = 0
+    slots, vector_bytes = 0, _vector_bytes(cfg)
     if chunks:
-        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS
+        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS - groups.count * vector_bytes
         most = len(chunks) * max(1, groups.atoms_m)
         slots = max(1, min(most, room // (groups.count * _WARPS * _SLOT_BYTES)))
-    barriers = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    vectors = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    barriers = vectors + groups.count * vector_bytes
     return SharedMemory(
         a=0,
         b=b,
         staging=staging,
+        vectors=vectors,
         barriers=barriers,
         bytes=barriers + stages * _BARRIERS,
+        vector_bytes=vector_bytes,
         slots=slots,
         slot_bytes=_SLOT_BYTES * (_WARPS if cfg.d.major == "m" else 1),
         chunks=chunks,
@@ -120,7 +134,7 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
 def most_stages(cfg: GemmConfig) -> int:
     """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
     per_stage = stage_bytes_of(cfg) + _BARRIERS
-    limit = arch(cfg.arch).smem_per_block - _ALIGN
+    limit = arch(cfg.arch).smem_per_block - _ALIGN - warpgroups(cfg).count * _vector_bytes(cfg)
     buffers = warpgroups(cfg).count * _WARPS * _SLOT_BYTES if cfg.epilogue.store == "tma" else 0
     for slots in (2, 1):
         stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))

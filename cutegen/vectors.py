@@ -8,7 +8,7 @@ from typing import Literal
 from cutegen.config import GemmConfig
 from cutegen.dtypes import DType, DTypeName, dtype
 
-__all__ = ["VECTOR_NAMES", "Vector", "VectorName", "bias_type", "vectors_of"]
+__all__ = ["VECTOR_NAMES", "Vector", "VectorName", "bias_type", "scale_type", "vectors_of"]
 
 VectorName = Literal["scale_a", "scale_b", "bias"]
 
@@ -42,6 +42,13 @@ class Vector:
     def length(self, m: int, n: int) -> int:
         """Elements of the vector of an (M,N) output."""
         return {"1": 1, "m": m, "n": n}[self.extent]
+
+
+def scale_type(config: GemmConfig) -> DTypeName:
+    """In which alpha, beta and scales are applied: f32, or f64 where f32 would lose bits that D can hold."""
+    if config.accumulator == "f64" or (config.accumulator == "s32" and config.d.dtype in ("s32", "f64")):
+        return "f64"
+    return "f32"
 
 
 def bias_type(d: DTypeName) -> DTypeName:

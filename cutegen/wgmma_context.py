@@ -8,7 +8,7 @@ from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan_wgmma import WgmmaPlan
 
-__all__ = ["wgmma_context"]
+__all__ = ["wgmma_context", "wgmma_vectors"]
 
 _HEADERS = (
     "cute/arch/cluster_sm90.hpp",
@@ -82,3 +82,9 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
             "maps": len(plan.maps) - 2,
         },
     }
+
+
+def wgmma_vectors(plan: WgmmaPlan) -> dict[str, Any]:
+    """Where vectors along N lie in shared memory."""
+    shared = plan.shared
+    return {"offset": shared.vectors - shared.staging, "bytes": shared.vector_bytes}

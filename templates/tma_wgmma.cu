@@ -20,7 +20,7 @@ using namespace cute;
 //{% include "parts/epilogue.cu" %}
 
 //{% if vectors %}
-//{% include "parts/vectors.cu" %}
+//{% include "parts/wgmma_vectors.cu" %}
 
 namespace plain {
 

@@ -137,25 +137,28 @@ class OutputPlan:
 
     @property
     def rows(self) -> tuple[Layout, Layout]:
-        """A thread's rows: (row) to the register of its first column, and to M."""
+        """A thread's rows: (accumulator) to row, and (row) to M."""
         return _grid(self.register_m)
 
     @property
     def columns(self) -> tuple[Layout, Layout]:
-        """A thread's columns: (column) to the register of its first row, and to N."""
+        """A thread's columns: (accumulator) to column, and (column) to N."""
         return _grid(self.register_n)
 
 
 def _grid(places: Layout) -> tuple[Layout, Layout]:
-    """Of the modes of (register) to places those that lead elsewhere: to registers, and to places."""
-    modes = []
-    register = 1
+    """The places of (accumulator) to place, numbered: (accumulator) to number, and (number) to place."""
+    extents, strides, numbers, count = [1], [0], [], 1
     for extent, stride in places.modes:
-        if stride and extent > 1:
-            modes.append((extent, register, stride))
-        register *= extent
-    extents, registers, strides = zip(*modes, strict=True) if modes else ((1,), (0,), (0,))
-    return Layout(extents, registers), Layout(extents, strides)
+        numbers.append(count if stride else 0)
+        if stride:
+            extents.append(extent)
+            strides.append(stride)
+            count *= extent
+    return (
+        Layout(tuple(extent for extent, _ in places.modes), tuple(numbers)),
+        Layout(tuple(extents[1:] or extents), tuple(strides[1:] or strides)),
+    )
 
 
 def fault(rule: str, field: str, got: str, need: str, fix: str) -> PlanFault:

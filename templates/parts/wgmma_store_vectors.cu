@@ -4,7 +4,8 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
                        FragmentC const& tCrC) {
   CutegenParams rest = p;
   rest.alpha = 1;
-  plain::store<WITH_C>(rest, maps, m_begin, n_begin, staging, with_vectors(p, m_begin, n_begin, tCrC));
+  plain::store<WITH_C>(rest, maps, m_begin, n_begin, staging,
+                       WithVectors(p, m_begin, n_begin, staging + Vectors::OFFSET, tCrC));
 }
 
 using plain::drain;
