@@ -207,8 +207,8 @@ class Epilogue(_Model):
     )
     scale_a: Annotated[Literal["tensor", "row"] | None, NoneWord] = Field(
         default=None,
-        description="f32 factors beside alpha: one of all of A (tensor), one of each row of A, (M,) (row), or "
-        "none, the default.",
+        description="f32 factors beside alpha: one of all of A (tensor), one of each row of A, (M,) (row), "
+        "or none, the default.",
     )
     scale_b: Annotated[Literal["tensor", "column"] | None, NoneWord] = Field(
         default=None,
@@ -216,8 +216,8 @@ class Epilogue(_Model):
     )
     bias: Annotated[Literal["column"] | None, NoneWord] = Field(
         default=None,
-        description="column: (N,), added to each row of D, in D's type or, where D has integers or 8 bits, in "
-        "f32. Default none.",
+        description="column: (N,), added to each row of D, in D's type or, where D has integers or 8 bits, "
+        "in f32. Default none.",
     )
 
 

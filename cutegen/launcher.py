@@ -69,6 +69,7 @@ def _description(rendered: RenderedKernel, target: str) -> dict[str, Any]:
         "threads": launch.threads,
         "smem_bytes": launch.smem_bytes,
         "scale": launch.scale,
+        "vectors": {v.name: {"kind": v.kind, "dtype": v.dtype} for v in launch.vectors},
         **matrices,
     }
 

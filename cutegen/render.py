@@ -107,6 +107,10 @@ class LaunchSpec:
     maps: tuple[TensorMap, ...] = ()
     vectors: tuple[Vector, ...] = ()
 
+    def vector_bytes(self, name: str) -> int:
+        """Bytes of an element of a vector; 0 where the kernel does not take it."""
+        return next((vector.element.bytes for vector in self.vectors if vector.name == name), 0)
+
     def clusters(self, m: int, n: int, *, most: int) -> int:
         """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
         rows, columns = self.blk_m * self.cluster[0], self.blk_n * self.cluster[1]

@@ -127,8 +127,8 @@ class EmulatedKernel:
             c: C, (M,N); not read when beta is 0. It may be ``d`` itself.
             alpha: Factor of the product.
             beta: Factor of C.
-            vectors: What the config has of ``scale_a``, ``scale_b`` and ``bias``: contiguous arrays or tensors,
-                or a :class:`Matrix` of one column.
+            vectors: What the config has of ``scale_a``, ``scale_b`` and ``bias``: contiguous arrays or
+                tensors, or a :class:`Matrix` of one column.
             leading: Leading strides of A, B, C, D in elements, where the arrays do not tell them.
             sanitize: Check every access and count its cost.
             processes: Worker processes; by default as many as there are cores, for more than a few CTAs.
@@ -156,9 +156,7 @@ class EmulatedKernel:
             buffers = (*buffers, buffer)
         lds = list(leading or (given[x].leading if x in given else n for x in "ABCD"))
         try:
-            parameters = struct.pack(
-                "<4q4q4i2d3q", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta, 0, 0, 0
-            )
+            parameters = struct.pack("<4q4q4i2d3q", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta, 0, 0, 0)
         except (struct.error, OverflowError, TypeError) as error:
             raise ArgumentError(
                 f"extents must fit into 32 bits, leading strides into 64, alpha and beta into a double (got "

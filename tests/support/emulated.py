@@ -102,7 +102,7 @@ class Problem:
 def _vectors(
     config: GemmConfig, rng: np.random.Generator, m: int, n: int
 ) -> tuple[dict[str, Array], Array, Array, Array]:
-    """Scales of powers of two and a small bias as arguments, and as numbers of the shapes (M,1), (1,N), (1,N)."""
+    """Scales of powers of two and a small bias: as arguments, and as numbers (M,1), (1,N) and (1,N)."""
     numbers = {
         "scale_a": 2.0 ** rng.integers(-2, 2, (m, 1) if config.epilogue.scale_a == "row" else (1, 1)),
         "scale_b": 2.0 ** rng.integers(-2, 2, (1, n) if config.epilogue.scale_b == "column" else (1, 1)),
