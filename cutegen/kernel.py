@@ -14,6 +14,7 @@ from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.guards import Guard
 from cutegen.narrow import narrowed
 from cutegen.operand_check import BOrder
+from cutegen.ordinal import device_ordinal
 from cutegen.prepared import PreparedLaunch
 from cutegen.signature import (
     Backend,
@@ -21,7 +22,6 @@ from cutegen.signature import (
     SignatureTable,
     Vectors,
     cuda_backend,
-    device_ordinal,
 )
 
 if TYPE_CHECKING:

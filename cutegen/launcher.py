@@ -69,8 +69,8 @@ def _description(rendered: RenderedKernel, target: str) -> dict[str, Any]:
         "threads": launch.threads,
         "smem_bytes": launch.smem_bytes,
         "scale": launch.scale,
-        "vectors": {v.name: {"kind": v.kind, "dtype": v.dtype} for v in launch.vectors},
         **matrices,
+        **{vector.name: {"dtype": vector.dtype, "per": vector.kind} for vector in launch.vectors},
     }
 
 

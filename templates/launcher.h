@@ -124,7 +124,8 @@ int32_t {{ name }}_attributes(int32_t device, CutegenAttributes* attributes);
  * step and what it got. The text is valid until this thread asks again. */
 const char* {{ name }}_error_string(int32_t code);
 
-/* What this kernel takes, as JSON: name, target, tile, threads, and dtype, major and align of a, b, c and d. */
+/* What this kernel takes, as JSON: name, target, tile, threads, dtype, major and align of a, b, c and d,
+ * and dtype and kind (per) of the vectors. */
 const char* {{ name }}_describe(void);
 
 /* The same functions under names that do not depend on the kernel, for dlopen. */

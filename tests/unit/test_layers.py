@@ -20,10 +20,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors",
-        "render wgmma_context idiomatic seal reference exact_inputs",
+        "render wgmma_context idiomatic seal reference exact_inputs launch_spec",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check narrow "
-        "guards vector_check",
+        "guards vector_check ordinal",
         "bench tune matrix report trial fuzz",
         "cli __init__ __main__",
     )
