@@ -99,10 +99,7 @@ def _exact_vectors(draw: Draw, config: GemmConfig, m: int, n: int) -> dict[str, 
     vectors: dict[str, Any] = {}
     for vector in vectors_of(config):
         shape = (vector.length(m, n), 1)
-        if vector.name == "bias":
-            values = draw(shape, -4, 4, 1.0)
-        else:
-            values = 2.0 ** draw(shape, -2, 1, 1.0)
+        values = draw(shape, -4, 4, 1.0) if vector.name == "bias" else 2.0 ** draw(shape, -2, 1, 1.0)
         vectors[vector.name] = _encoded(vector.dtype, values)[:, 0]
     return vectors
 

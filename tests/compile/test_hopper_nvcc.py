@@ -17,7 +17,10 @@ from tests.support.wgmma_variants import VARIANTS
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 
 #: Each takes templates or operations that the examples do not.
-COMPILED = ("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box")
+COMPILED = (
+    *("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box"),
+    *("s8_scaled", "scaled_m_major", "scaled_direct", "scaled_f16_in_f16"),
+)
 
 
 #: What ptxas says of wgmma that it mends: C7510 to C7515, one after the other; C7517, C7519, a wait or an

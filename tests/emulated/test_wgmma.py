@@ -38,7 +38,9 @@ def test_examples_are_exact_and_clean(path: Path) -> None:
     run(config, (272, 272, 144), beta=1.0)
 
 
-@pytest.mark.parametrize("name", ["pingpong_cluster", "three_consumers", "cluster_of_four"])
+@pytest.mark.parametrize(
+    "name", ["pingpong_cluster", "three_consumers", "cluster_of_four", "s8_scaled", "scaled_m_major"]
+)
 def test_every_order_of_threads_is_clean(name: str) -> None:
     for seed in range(1, 21):
         run(VARIANTS[name], (272, 272, 208), seed=seed, beta=1.0)
