@@ -59,11 +59,7 @@ def test_numpy(scaled):
     x = exact_inputs(scaled.config, 72, 136, 48)
     d = scaled(x.a, x.b, x.c, None, 2.0, 1.0, **x.vectors, b_is="nk")
     assert check(scaled.config, d, x.a, x.b, x.c, alpha=2.0, beta=1.0, **x.vectors).ok
-    wide = {
-        "scale_a": x.vectors["scale_a"][:, None],
-        "scale_b": x.vectors["scale_b"][None],
-        "bias": x.vectors["bias"][None],
-    }
+    wide = {name: v[:, None] if name == "scale_a" else v[None] for name, v in x.vectors.items()}
     assert np.array_equal(scaled(x.a, x.b, x.c, None, 2.0, 1.0, **wide, b_is="nk"), d)
     launch = scaled.plan(x.a, x.b, x.c, None, 2.0, 1.0, **x.vectors, b_is="nk")
     assert np.array_equal(launch(), d)
@@ -98,21 +94,24 @@ def test_nan_beyond_the_edge_is_not_read(scaled):
     assert check(scaled.config, d, x.a, x.b, **x.vectors).ok
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"scale_a": None}, r"scale_a: must be given: M elements of f32, as epilogue.scale_a .* is row \(got None\)"),
-        ({"scale_a": np.ones(9, "f4")}, r"scale_a: must have shape \(M,\) or \(M,1\) with M = 8, .*\(got \(9,\)\)"),
-        ({"scale_a": np.ones(1, "f4")}, r"\(got \(1,\)\); use a kernel built with epilogue: \{scale_a: tensor\}"),
-        ({"scale_a": np.ones((8, 2), "f4")}, r"scale_a: must have shape .*\(got \(8, 2\)\)"),
-        ({"scale_b": np.ones((1, 1, 8), "f4")}, r"scale_b: must have shape \(N,\) or \(1,N\) with N = 8"),
-        ({"scale_b": np.ones(8)}, r"scale_b: dtype must be float32 \(got float64\)"),
-        ({"scale_b": np.ones(16, "f4")[::2]}, r"scale_b: must be contiguous \(got shape \(8,\) with strides \(2,\)\)"),
-        ({"bias": np.ones(8, "f4")}, r"bias: dtype must be float16 \(got float32\)"),
-        ({"bias": [1.0] * 8}, r"bias: must be a numpy array or a torch tensor on the CPU \(got builtins.list\)"),
-        ({"scale_b": np.frombuffer(bytes(40), "u1")[2:34].view("f4")}, r"scale_b: the address must be a multiple"),
-    ],
-)  # fmt: skip
+WRONG = [
+    ({"scale_a": None}, r"scale_a: must be given: M elements of f32, as .* is row \(got None\)"),
+    ({"scale_a": np.ones(9, "f4")}, r"scale_a: .* \(M,\) or \(M,1\) with M = 8, .*\(got \(9,\)\)"),
+    ({"scale_a": np.ones(1, "f4")}, r"\(got \(1,\)\); use a kernel built with epilogue: \{scale_a: tensor\}"),
+    ({"scale_a": np.ones((8, 2), "f4")}, r"scale_a: must have shape .*\(got \(8, 2\)\)"),
+    ({"scale_b": np.ones((1, 1, 8), "f4")}, r"scale_b: must have shape \(N,\) or \(1,N\) with N = 8"),
+    ({"scale_b": np.ones(8)}, r"scale_b: dtype must be float32 \(got float64\)"),
+    ({"scale_b": np.ones(16, "f4")[::2]}, r"scale_b: must be contiguous .* with strides \(2,\)\)"),
+    ({"bias": np.ones(8, "f4")}, r"bias: dtype must be float16 \(got float32\)"),
+    ({"bias": [1.0] * 8}, r"bias: must be a numpy array or a torch tensor on the CPU \(got builtins.list\)"),
+    (
+        {"scale_b": np.frombuffer(bytes(40), "u1")[2:34].view("f4")},
+        r"scale_b: the address must be a multiple",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), WRONG)
 def test_what_does_not_fit_is_named(scaled, change, words):
     x = exact_inputs(scaled.config, 8, 8, 16)
     for call in (scaled, scaled.plan, scaled.emulate):

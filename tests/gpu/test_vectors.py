@@ -16,6 +16,7 @@ CASES = [
     *(Case(name, lambda config=config: config) for name, config in VECTOR_VARIANTS.items()),
     Case("vllm_int8", lambda: VLLM),
 ]
+SHAPES = [(256, 512, 64), (1008, 1072, 208), (16, 32, 16), (128, 128, 0)]
 SCALES = {"scale_a": "row", "scale_b": "column", "bias": "column"}
 INT8 = gemm_config("s8", d="bf16", epilogue=SCALES)
 
@@ -23,9 +24,7 @@ INT8 = gemm_config("s8", d="bf16", epilogue=SCALES)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_it_is_exact(case, kernel_of):
     kernel = kernel_of(case.config)
-    for seed, shape in enumerate(
-        [(256, 512, 64), (1008, 1072, 208), (16, 32, 16), (128, 128, 0), *latin_shapes(3)]
-    ):
+    for seed, shape in enumerate([*SHAPES, *latin_shapes(3)]):
         if fits(kernel.config, *shape):
             run_exact(kernel, *shape, seed=seed, alpha=1.0 + seed % 2, beta=float(seed % 2))
 

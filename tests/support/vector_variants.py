@@ -20,7 +20,8 @@ VECTOR_VARIANTS: dict[str, GemmConfig] = {
     "s8_to_s32": config(_S8 | _ALL, tile=(64, 64, 64)),
     "one_stage": config({"epilogue": {"scale_a": "tensor", "bias": "column"}}, tile=(64, 64, 32), stages=1),
     "permuted": config(
-        _ALL | {"tiled_mma.permutation": [{"shape": [16, 2], "stride": [2, 1]}, 32, 16]}, tile=(64, 64, 32)
+        _ALL | {"tiled_mma.permutation": [{"shape": [16, 2], "stride": [2, 1]}, 32, 16]},
+        tile=(64, 64, 32),
     ),
     "direct": config({"epilogue": {"scale_b": "column", "bias": "column"}}, tile=(64, 64, 32), mainloop="direct"),
     "simt": config({"a.dtype": "f32", "b.dtype": "f32"} | _ALL, tile=(64, 32, 16), mainloop="simt"),

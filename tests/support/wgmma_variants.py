@@ -46,8 +46,12 @@ VARIANTS: dict[str, GemmConfig] = {
     "row_scales": hopper({"epilogue": {"scale_a": "row", "bias": "column"}}, tile=[128, 176, 64]),
     "s8_scaled": hopper(_types("s8", **OUT_BF16, **ALL_VECTORS), tile=[128, 192, 128]),
     "scaled_m_major": hopper({"d.major": "m", **ALL_VECTORS}, tile=[192, 72, 64]),
-    "scaled_direct": hopper(_types("e4m3", **OUT_BF16, **ALL_VECTORS, **{"d.align": 2}), tile=[128, 256, 128]),
-    "scaled_along_n": hopper({"tiled_mma.layout": [1, 2, 1], **SCALES}, tile=[64, 256, 64], cluster=[1, 2, 1]),
+    "scaled_direct": hopper(
+        _types("e4m3", **OUT_BF16, **ALL_VECTORS, **{"d.align": 2}), tile=[128, 256, 128]
+    ),
+    "scaled_along_n": hopper(
+        {"tiled_mma.layout": [1, 2, 1], **SCALES}, tile=[64, 256, 64], cluster=[1, 2, 1]
+    ),
     "scaled_f16_in_f16": hopper(_types("f16", **SCALES), accumulator="f16", tile=[192, 96, 64]),
     "scaled_to_s32": hopper(_types("s8", **ALL_VECTORS), tile=[64, 96, 128]),
     "scaled_to_e4m3": hopper(_types("e4m3", **{"d.dtype": "e4m3"}, **ALL_VECTORS), tile=[64, 64, 64]),
