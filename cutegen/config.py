@@ -285,6 +285,12 @@ class GemmConfig(_Model):
         default=None,
         description="Type in which products are summed. Default f32; f64 for f64, s32 for integers.",
     )
+    promote: Annotated[int | None, NoneWord] = Field(
+        default=None,
+        ge=1,
+        description="Elements of K, those of one stage, after which CUDA cores add the tensor cores' sums to "
+        "f32 accumulators; longer sums of 8-bit floats lose bits (tma_wgmma). Default none.",
+    )
     tile: Annotated[tuple[int, int, int] | None, Auto] = Field(
         default=None, description="CTA tile (BLK_M, BLK_N, BLK_K)."
     )

@@ -19,7 +19,7 @@ from cutegen.operands.wgmma import (
     fragment_layout,
     warpgroups,
 )
-from cutegen.resources_wgmma import SharedMemory, accumulator_registers, register_split, shared_memory
+from cutegen.resources_wgmma import SharedMemory, live_registers, register_split, shared_memory
 from cutegen.vectors import scale_type
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
@@ -125,7 +125,7 @@ def plan_wgmma(cfg: GemmConfig) -> WgmmaPlan:
         atom=atom,
         groups=groups,
         threads=WARPGROUP * (groups.count + 1),
-        registers=register_split(groups.count, accumulator_registers(cfg)),
+        registers=register_split(groups.count, live_registers(cfg)),
         shared=shared,
         a=a,
         b=b,

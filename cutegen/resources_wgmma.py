@@ -16,10 +16,12 @@ __all__ = [
     "SharedMemory",
     "accumulator_registers",
     "accumulators_fit",
+    "live_registers",
     "most_stages",
     "register_split",
     "shared_memory",
     "stage_bytes_of",
+    "sum_sets",
 ]
 
 
@@ -149,11 +151,23 @@ def accumulator_registers(cfg: GemmConfig) -> int:
     return groups.rows * groups.columns * dtype(cfg.accumulator or "f32").bits // (32 * WARPGROUP)
 
 
+def sum_sets(cfg: GemmConfig) -> int:
+    """Sets of a stage's sums beside the accumulators: two if they fit, else one; none without promotion."""
+    if cfg.promote is None:
+        return 0
+    live = 3 * accumulator_registers(cfg)
+    return 2 if live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1] else 1
+
+
+def live_registers(cfg: GemmConfig) -> int:
+    """32-bit registers of accumulators and sums of stages."""
+    return accumulator_registers(cfg) * (1 + sum_sets(cfg))
+
+
 def accumulators_fit(cfg: GemmConfig) -> bool:
-    """Whether accumulators and epilogue fit into a consumer's registers."""
-    accumulators = accumulator_registers(cfg)
-    budget = register_split(warpgroups(cfg).count, accumulators)[1]
-    return accumulators + EPILOGUE_REGISTERS <= budget
+    """Whether accumulators, sums of stages and epilogue fit into a consumer's registers."""
+    live = live_registers(cfg)
+    return live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1]
 
 
 def register_split(consumers: int, accumulators: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan_wgmma import WgmmaPlan
+from cutegen.resources_wgmma import sum_sets
 
 __all__ = ["wgmma_context", "wgmma_vectors"]
 
@@ -73,6 +74,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
         "atoms_m": groups.atoms_m,
         "k_steps": plan.tile[2] // plan.atom.shape[2],
+        "sum_sets": sum_sets(plan.config),
         "operands": [_operand(plan, plan.a), _operand(plan, plan.b)],
         "out": {
             "columns": groups.columns,

@@ -15,7 +15,15 @@ using namespace cute;
 
 //{% include "parts/wgmma_producer.cu" %}
 
+//{% include "parts/wgmma_stage.cu" %}
+
+//{% if sum_sets %}
+//{% include "parts/wgmma_mainloop_promoted.cu" %}
+//{% else %}
 //{% include "parts/wgmma_mainloop.cu" %}
+//{% endif %}
+
+//{% include "parts/wgmma_finish.cu" %}
 
 //{% include "parts/epilogue.cu" %}
 

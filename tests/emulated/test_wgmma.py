@@ -14,7 +14,14 @@ from tests.support.wgmma_variants import VARIANTS
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 
 #: What is run in many orders of threads.
-ORDERED = ("pingpong_cluster", "three_consumers", "cluster_of_four", "s8_scaled", "scaled_m_major")
+ORDERED = (
+    "pingpong_cluster",
+    "three_consumers",
+    "cluster_of_four",
+    "s8_scaled",
+    "scaled_m_major",
+    "promoted",
+)
 
 #: Multiples of 16, as bulk copies of 8-bit rows need them; parts of tiles, less than a tile, no K.
 SHAPES = ((304, 528, 208), (16, 32, 80), (128, 64, 0))

@@ -50,7 +50,7 @@ def encode(x: Array, dtype: str) -> Array:
     kind = np.dtype(_NUMPY[dtype])
     if kind.kind in "iu":
         info = np.iinfo(kind)
-        return np.clip(x, info.min, info.max).astype(kind)
+        return np.clip(np.rint(x), info.min, info.max).astype(kind)
     return np.asarray(x).astype(kind)
 
 

@@ -23,7 +23,9 @@ VECTOR_VARIANTS: dict[str, GemmConfig] = {
         _ALL | {"tiled_mma.permutation": [{"shape": [16, 2], "stride": [2, 1]}, 32, 16]},
         tile=(64, 64, 32),
     ),
-    "direct": config({"epilogue": {"scale_b": "column", "bias": "column"}}, tile=(64, 64, 32), mainloop="direct"),
+    "direct": config(
+        {"epilogue": {"scale_b": "column", "bias": "column"}}, tile=(64, 64, 32), mainloop="direct"
+    ),
     "simt": config({"a.dtype": "f32", "b.dtype": "f32"} | _ALL, tile=(64, 32, 16), mainloop="simt"),
     "f64": config({"a.dtype": "f64", "b.dtype": "f64"} | _ALL, tile=(32, 32, 16)),
     "tensors": config({"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}, tile=(64, 64, 32)),

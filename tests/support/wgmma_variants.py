@@ -58,5 +58,10 @@ VARIANTS: dict[str, GemmConfig] = {
     "tensor_scales": hopper(
         _types("e4m3", **{"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}), tile=[64, 128, 128]
     ),
+    "promoted": hopper(_types("e4m3", **OUT_BF16, **SCALES), tile=[128, 128, 128], promote=128),
+    "promoted_one_set": hopper(_types("e5m2", "e4m3", **OUT_BF16), tile=[128, 192, 64], promote=64),
+    "promoted_pingpong": hopper(
+        _types("e4m3", **OUT_BF16), tile=[64, 128, 128], promote=128, schedule="pingpong", cluster=[2, 1, 1]
+    ),
     "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
 }  # fmt: skip
