@@ -16,6 +16,7 @@ from cutegen.operands.model import Which
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
 from cutegen.resolve.bounds import sane
 from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
+from cutegen.vectors import vectors_of
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_ATOMS, WGMMA_M
 
 __all__ = ["prefers_wgmma", "resolve_wgmma"]
@@ -27,6 +28,7 @@ _COLUMNS = (256, 192, 128, 64, 32, 16, 8)
 _PROMOTED_COLUMNS = (128, 192, 64, 32, 16, 8)  # first what leaves registers for two sets of sums
 _ROW_BYTES = (128, 64, 32)  # of a k-tile: the widest swizzle, then the others
 _PINGPONG_ACCUMULATORS = 208  # registers beyond which a second warpgroup's epilogue would spill
+_VECTOR_REGISTERS = 16  # of which scales and bias need a few
 _STEP_BYTES = 32  # of one operation along K
 _GROUP = 8
 _TYPES = {(atom.a, atom.b, atom.acc) for atom in WGMMA_ATOMS.values()}
@@ -67,8 +69,9 @@ def _schedules(cfg: GemmConfig, tile: Extents) -> list[ScheduleName]:
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     if cfg.promote is not None:
         accumulators *= 2
+    most = _PINGPONG_ACCUMULATORS - (_VECTOR_REGISTERS if vectors_of(cfg) else 0)
     alone = cfg.tiled_mma.layout in (None, (1, 1, 1)) and (cfg.cluster or (1, 1, 1)) == (1, 1, 1)
-    if alone and tile[0] <= _ROWS[0] and accumulators <= _PINGPONG_ACCUMULATORS:
+    if alone and tile[0] <= _ROWS[0] and accumulators <= most:
         return ["pingpong", "cooperative"]
     return ["cooperative"]
 

@@ -58,7 +58,13 @@ class TestProperties:
     def test_everything_is_filled(self) -> None:
         for mainloop in ("multistage", "simt"):
             types = {"a.dtype": "f32", "b.dtype": "f32"} if mainloop == "simt" else {}
-            none = {"limits": True, "cluster": True, "schedule": True, "epilogue": set(VECTOR_NAMES)}
+            none = {
+                "limits": True,
+                "cluster": True,
+                "schedule": True,
+                "promote": True,
+                "epilogue": set(VECTOR_NAMES),
+            }
             assert not list(empty(resolve(config(types, mainloop=mainloop)).model_dump(exclude=none)))
 
     def test_a_given_config_is_its_own_resolution(self) -> None:
