@@ -50,6 +50,10 @@ def _auto_is_default(value: Any) -> Any:
     return {} if value is None or value == "auto" else value
 
 
+def _none_is_none(value: Any) -> Any:
+    return None if value in ("none", "auto") else value
+
+
 def _dtype_alias(value: Any) -> Any:
     return ALIASES.get(value, value) if isinstance(value, str) else value
 
@@ -60,6 +64,7 @@ def _scalar_to_tuple(value: Any) -> Any:
 
 Auto = BeforeValidator(_auto_is_none)
 AutoGroup = BeforeValidator(_auto_is_default)
+NoneWord = BeforeValidator(_none_is_none)
 DTypeField = Annotated[DTypeName, BeforeValidator(_dtype_alias)]
 Extents = Annotated[tuple[int, ...], BeforeValidator(_scalar_to_tuple)]
 MajorD = Annotated[Literal["n", "m"] | None, Auto]
@@ -193,12 +198,26 @@ class S2RPair(_Model):
 
 
 class Epilogue(_Model):
-    """D = alpha * A*B^T + beta * C, converted and stored."""
+    """D = alpha * scale_a(m) * scale_b(n) * A*B^T + bias(n) + beta * C, converted and stored."""
 
     store: Annotated[Literal["direct", "smem", "tma"] | None, Auto] = Field(
         default=None,
         description="smem: through shared memory in wide coalesced rows; tma: likewise, by bulk copies "
         "(tma_wgmma); direct: from registers.",
+    )
+    scale_a: Annotated[Literal["tensor", "row"] | None, NoneWord] = Field(
+        default=None,
+        description="f32 factors beside alpha: one of all of A (tensor), one of each row of A, (M,) (row), "
+        "or none, the default.",
+    )
+    scale_b: Annotated[Literal["tensor", "column"] | None, NoneWord] = Field(
+        default=None,
+        description="Likewise of B, one for each column of D, (N,) (column).",
+    )
+    bias: Annotated[Literal["column"] | None, NoneWord] = Field(
+        default=None,
+        description="column: (N,), added to each row of D, in D's type or, where D has integers or 8 bits, "
+        "in f32. Default none.",
     )
 
 
@@ -265,6 +284,12 @@ class GemmConfig(_Model):
     accumulator: Annotated[DTypeField | None, Auto] = Field(
         default=None,
         description="Type in which products are summed. Default f32; f64 for f64, s32 for integers.",
+    )
+    promote: Annotated[int | None, NoneWord] = Field(
+        default=None,
+        ge=1,
+        description="Elements of K, those of one stage, after which CUDA cores add the tensor cores' sums to "
+        "f32 accumulators; longer sums of 8-bit floats lose bits (tma_wgmma). Default none.",
     )
     tile: Annotated[tuple[int, int, int] | None, Auto] = Field(
         default=None, description="CTA tile (BLK_M, BLK_N, BLK_K)."

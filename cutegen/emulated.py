@@ -15,6 +15,7 @@ from cutegen.errors import CutegenError, LaunchError, SanitizerError, ToolchainE
 from cutegen.operand_check import Wanted, wanted_operands
 from cutegen.render import RenderedKernel
 from cutegen.toolchain.process import Workers, parallel_jobs
+from cutegen.vectors import vectors_of
 
 if TYPE_CHECKING:  # who builds for a GPU need not wait for the emulator's import
     from cutegen.emulator import EmulatedKernel, EmulatorReport, HostToolchain, Matrix
@@ -133,6 +134,7 @@ class EmulatedLibrary:
         self.report: EmulatorReport | None = None
         self._kernel = artifact.kernel
         self._wanted = wanted_operands(config)
+        self._vectors = vectors_of(config)
         self._options = options
 
     def launch(self, packed: bytes) -> int:
@@ -154,6 +156,8 @@ class EmulatedLibrary:
             packed: See ``binding.pack_launch``.
             changes: Fields of :class:`EmulationOptions` that differ for this run.
         """
+        from cutegen.emulator import Matrix
+
         options = replace(self._options, **changes)
         p = CutegenLaunch.from_buffer_copy(packed).p
         wanted = self._wanted
@@ -164,6 +168,15 @@ class EmulatedLibrary:
             _matrix(wanted["c"], p.c, (p.m, p.n), p.ldc) if p.beta != 0 else None,
             alpha=p.alpha,
             beta=p.beta,
+            vectors={
+                v.name: Matrix(
+                    address=getattr(p, v.name) or 0,
+                    element=v.element.bytes,
+                    shape=(v.length(p.m, p.n), 1),
+                    strides=(1, 1),
+                )
+                for v in self._vectors
+            },
             leading=(p.lda, p.ldb, p.ldc, p.ldd),
             sanitize=bool(options.sanitize),
             processes=options.processes,

@@ -7,13 +7,15 @@ int8), or one of the types of ``ml_dtypes``, where that package is installed.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cutegen.dtypes import DType
 from cutegen.errors import ArgumentError
 from cutegen.numerics import storage
-from cutegen.operand_check import Wanted, require_matrix
-from cutegen.signature import Backend, read_tensor
+from cutegen.operand_check import Wanted
+from cutegen.signature import Backend, Strided, read_tensor
 
 __all__ = ["HostArray", "cpu_backend"]
 
@@ -66,17 +68,28 @@ class HostArray:
         """Address of the first element."""
         return self._address
 
-    def read(self, wanted: Wanted, a: HostArray | None) -> tuple[tuple[int, int], tuple[int, int]]:
+    def read(
+        self,
+        name: str,
+        element: DType,
+        a: HostArray | None,
+        check_rank: Callable[[Sequence[int]], None],
+        *,
+        writes: bool,
+    ) -> Strided:
         """Shape and strides in elements, after checking kind, dtype, rank and device.
 
         Args:
-            wanted: What the kernel wants of this argument.
+            name: The argument's name.
+            element: The element type that the kernel wants.
             a: The kernel's first argument, whose library all others must be from.
+            check_rank: Raises unless a shape has the right number of modes.
+            writes: Whether the kernel writes to it.
 
         Raises:
             ArgumentError: The argument does not fit.
         """
-        owner, name = self.owner, wanted.name
+        owner = self.owner
         if not (_is_tensor(owner) or _is_array(owner)):
             got = f"{type(owner).__module__}.{type(owner).__qualname__}"
             raise ArgumentError(f"{name}: must be a numpy array or a torch tensor on the CPU (got {got})")
@@ -86,8 +99,8 @@ class HostArray:
         if _is_tensor(owner):
             if owner.device.type != "cpu":
                 raise ArgumentError(f"{name}: must be on the CPU (got a tensor on {owner.device})")
-            return read_tensor(sys.modules["torch"], wanted, owner)
-        return _read_array(wanted, owner)
+            return read_tensor(sys.modules["torch"], name, element, owner, check_rank)
+        return _read_array(name, element, owner, check_rank, writes=writes)
 
     def like(self, wanted: Wanted, shape: tuple[int, int], strides: tuple[int, int]) -> HostArray:
         """A new array of this one's library, not initialised.
@@ -118,26 +131,27 @@ def _is_array(argument: Any) -> bool:
     return numpy is not None and isinstance(argument, numpy.ndarray)
 
 
-def _read_array(wanted: Wanted, array: Any) -> tuple[tuple[int, int], tuple[int, int]]:
-    name, kind = wanted.name, array.dtype
-    bits = _BITS.get(wanted.dtype.name, ())
-    names = (str(storage(wanted.dtype.name)), *bits, *((wanted.dtype.torch,) if bits else ()))
-    if kind.name not in names or not kind.isnative or kind.itemsize != wanted.dtype.bytes:
-        need = f"{bits[0]} (its bits) or ml_dtypes.{wanted.dtype.torch}" if bits else names[0]
-        what = f"{wanted.dtype.name}: " if bits else ""
+def _read_array(
+    name: str, element: DType, array: Any, check_rank: Callable[[Sequence[int]], None], *, writes: bool
+) -> Strided:
+    kind = array.dtype
+    bits = _BITS.get(element.name, ())
+    names = (str(storage(element.name)), *bits, *((element.torch,) if bits else ()))
+    if kind.name not in names or not kind.isnative or kind.itemsize != element.bytes:
+        need = f"{bits[0]} (its bits) or ml_dtypes.{element.torch}" if bits else names[0]
+        what = f"{element.name}: " if bits else ""
         other = "" if kind.isnative else " of the other byte order"
         raise ArgumentError(f"{name}: dtype must be {what}{need} (got {kind.name}{other})")
-    require_matrix(wanted, array.shape)
+    check_rank(array.shape)
     steps = [s for n, s in zip(array.shape, array.strides, strict=True) if n > 1 and 0 not in array.shape]
     if any(s < 0 or s % kind.itemsize for s in steps):
         raise ArgumentError(
             f"{name}: strides must be whole numbers of elements and not negative "
             f"(got {array.strides} bytes of {kind.itemsize}-byte elements); pass a copy"
         )
-    if wanted.field == "d" and not array.flags.writeable:
+    if writes and not array.flags.writeable:
         raise ArgumentError(f"{name}: must be writable (got a read-only array)")
-    (rows, columns), (row_step, column_step) = array.shape, array.strides
-    return (rows, columns), (row_step // kind.itemsize, column_step // kind.itemsize)
+    return array.shape, tuple(step // kind.itemsize for step in array.strides)
 
 
 def _adopt(argument: Any) -> HostArray | None:

@@ -11,16 +11,17 @@ from cutegen.build import Artifact, Resources
 from cutegen.config import GemmConfig
 from cutegen.emulated import EmulatedArtifact, EmulatedLibrary
 from cutegen.errors import ArgumentError, ToolchainError
+from cutegen.guards import Guard
 from cutegen.narrow import narrowed
 from cutegen.operand_check import BOrder
+from cutegen.ordinal import device_ordinal
 from cutegen.prepared import PreparedLaunch
 from cutegen.signature import (
     Backend,
-    Guard,
     Signature,
     SignatureTable,
+    Vectors,
     cuda_backend,
-    device_ordinal,
 )
 
 if TYPE_CHECKING:
@@ -92,9 +93,15 @@ class Kernel:
         alpha: float = 1.0,
         beta: float = 0.0,
         *,
+        scale_a: Tensor | None = None,
+        scale_b: Tensor | None = None,
+        bias: Tensor | None = None,
         b_is: BOrder | None = None,
     ) -> Tensor:
         """Enqueue D = alpha * A*B^T + beta * C on the current stream of the tensors' device.
+
+        With ``epilogue.scale_a``, ``scale_b`` or ``bias`` in its config a kernel computes
+        alpha * scale_a(m) * scale_b(n) * A*B^T + bias(n) + beta * C, and these arguments are needed.
 
         Args:
             a: A, (M,K).
@@ -103,6 +110,9 @@ class Kernel:
             out: Where D goes, (M,N); left out: a new tensor. It must not overlap a or b.
             alpha: Factor of the product, a Python number.
             beta: Factor of C, a Python number.
+            scale_a: Factors of rows, f32, (M,) or (M,1), or one element: (1,) or (), as the config says.
+            scale_b: Factors of columns, f32, (N,) or (1,N), or one element.
+            bias: (N,) or (1,N), added to each row, in D's type or f32; see ``epilogue.bias``.
             b_is: ``"nk"`` or ``"kn"`` to say how b is given, instead of telling it by its shape.
 
         Returns:
@@ -113,6 +123,8 @@ class Kernel:
             LaunchError: The driver refused.
             SanitizerError: The emulator found faults; D is written nevertheless.
         """
+        if scale_a is not None or scale_b is not None or bias is not None:
+            return self._call(a, b, c, out, alpha, beta, b_is, (scale_a, scale_b, bias))
         hot = None if c is not None else self._hot if out is not None else self._hot_new
         if hot is not None:  # the warm path: every nanosecond counts
             guard, signature, stream, order = hot
@@ -132,14 +144,24 @@ class Kernel:
                 return out
         return self._call(a, b, c, out, alpha, beta, b_is)
 
-    def _call(self, a: Any, b: Any, c: Any, out: Any, alpha: Any, beta: Any, b_is: BOrder | None) -> Any:
-        """A call that is not like the latest one."""
+    def _call(
+        self,
+        a: Any,
+        b: Any,
+        c: Any,
+        out: Any,
+        alpha: Any,
+        beta: Any,
+        b_is: BOrder | None,
+        vectors: Vectors = (),
+    ) -> Any:
+        """A call that is not like the latest one, or that has vectors."""
         table = self._table()
         adopt = table.backend.adopt
         if adopt is not None:
-            a, b, c, out = map(adopt, (a, b, c, out))
-        guard, signature = table.find(a, b, c, out, b_is)
-        if c is None and not signature.empty and adopt is None:
+            a, b, c, out, *vectors = map(adopt, (a, b, c, out, *vectors))
+        guard, signature = table.find(a, b, c, out, b_is, vectors)
+        if c is None and not signature.vectors and not signature.empty and adopt is None:
             hot = (guard, signature, table.backend.current_stream, b_is)
             if out is None:
                 self._hot_new = hot
@@ -147,7 +169,7 @@ class Kernel:
                 self._hot = hot
         if out is None:
             out = signature.new_output()
-        packed = table.addressed(signature, a, b, c, out, alpha, beta)
+        packed = table.addressed(signature, a, b, c, out, alpha, beta, vectors)
         if not signature.empty:
             status = self._launch(packed)
             if status:
@@ -163,18 +185,24 @@ class Kernel:
         alpha: float = 1.0,
         beta: float = 0.0,
         *,
+        scale_a: Any = None,
+        scale_b: Any = None,
+        bias: Any = None,
         b_is: BOrder | None = None,
         **options: Any,
     ) -> EmulatorReport:
         """One call of a kernel for the CPU; returns what the emulator found, and raises on no finding.
 
         Args:
-            a: As for a call; likewise b, c, alpha, beta and b_is.
+            a: As for a call; likewise b, c, alpha, beta, scale_a, scale_b, bias and b_is.
             b: See a.
             c: See a.
             out: Where D goes, (M,N); left out: D is thrown away.
             alpha: See a.
             beta: See a.
+            scale_a: See a.
+            scale_b: See a.
+            bias: See a.
             b_is: See a.
             options: ``sanitize`` (bool), ``processes``, ``seed`` (order of threads; 0: as they are numbered),
                 ``timeout`` (seconds) and ``progress`` (called with the CTAs that are done and all of them).
@@ -186,10 +214,10 @@ class Kernel:
         table = self._table()
         if table.backend.adopt is None or not isinstance(self.library, EmulatedLibrary):
             raise ArgumentError("this kernel is for a GPU; build it with device='cpu' to emulate it")
-        a, b, c, out = map(table.backend.adopt, (a, b, c, out))
-        signature = table.find(a, b, c, out, b_is)[1]
+        a, b, c, out, *vectors = map(table.backend.adopt, (a, b, c, out, scale_a, scale_b, bias))
+        signature = table.find(a, b, c, out, b_is, vectors)[1]
         out = signature.new_output() if out is None else out
-        return self.library.run(table.addressed(signature, a, b, c, out, alpha, beta), **options)
+        return self.library.run(table.addressed(signature, a, b, c, out, alpha, beta, vectors), **options)
 
     @property
     def last_report(self) -> EmulatorReport | None:
@@ -205,6 +233,9 @@ class Kernel:
         alpha: float = 1.0,
         beta: float = 0.0,
         *,
+        scale_a: Tensor | None = None,
+        scale_b: Tensor | None = None,
+        bias: Tensor | None = None,
         b_is: BOrder | None = None,
     ) -> PreparedLaunch:
         """Check a call now and launch it later, as often as wanted, at the lowest cost per launch.
@@ -213,10 +244,10 @@ class Kernel:
         it is not given.
         """
         table = self._table()
-        a, b, c, out = map(table.backend.adopt or _as_is, (a, b, c, out))
-        signature = table.find(a, b, c, out, b_is)[1]
+        a, b, c, out, *vectors = map(table.backend.adopt or _as_is, (a, b, c, out, scale_a, scale_b, bias))
+        signature = table.find(a, b, c, out, b_is, vectors)[1]
         d = signature.new_output() if out is None else out
-        return PreparedLaunch(self.library, table, signature, (a, b, c, d), alpha, beta)
+        return PreparedLaunch(self.library, table, signature, (a, b, c, d), alpha, beta, vectors)
 
     def variant_for(
         self,
@@ -238,7 +269,7 @@ class Kernel:
         """
         table = self._table()
         a, b, c, out = map(table.backend.adopt or _as_is, (a, b, c, out))
-        signature = table.find(a, b, c, out, b_is)[1]
+        signature = table.find(a, b, c, out, b_is, None)[1]
         config = narrowed(self.config, signature, a, b, c, out)
         variant = self._variants.get(config)
         if variant is None:

@@ -70,6 +70,7 @@ def _description(rendered: RenderedKernel, target: str) -> dict[str, Any]:
         "smem_bytes": launch.smem_bytes,
         "scale": launch.scale,
         **matrices,
+        **{vector.name: {"dtype": vector.dtype, "per": vector.kind} for vector in launch.vectors},
     }
 
 

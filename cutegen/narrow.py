@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutegen.config import CopyG2S, GemmConfig, Scheduler
+from cutegen.config import CopyG2S, Epilogue, GemmConfig, Scheduler
 from cutegen.signature import Signature
+from cutegen.vectors import VECTOR_NAMES
 
 __all__ = ["narrowed"]
 
@@ -42,4 +43,7 @@ def _without_bulk_copies(config: GemmConfig, update: dict[str, Any]) -> GemmConf
     kept = ("a", "b", "c", "d", "accumulator", "limits")
     fields = {name: update.get(name, getattr(config, name)) for name in kept}
     raster = Scheduler(raster=config.scheduler.raster, group=config.scheduler.group)
-    return GemmConfig(arch=config.arch, mainloop="multistage", scheduler=raster, **fields)
+    vectors = {name: getattr(config.epilogue, name) for name in VECTOR_NAMES}
+    return GemmConfig(
+        arch=config.arch, mainloop="multistage", scheduler=raster, epilogue=Epilogue(**vectors), **fields
+    )

@@ -29,6 +29,7 @@ from cutegen.plan_wgmma import WgmmaPlan, plan_wgmma
 from cutegen.resolve import resolve
 from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_alignment, smem_bytes, stage_bytes
 from cutegen.rules import check
+from cutegen.vectors import scale_type
 
 __all__ = ["KernelPlan", "OperandPlan", "Plan", "WgmmaPlan", "derive", "plan"]
 
@@ -109,13 +110,6 @@ class KernelPlan:
 Plan = KernelPlan | WgmmaPlan
 
 
-def _scale_type(cfg: GemmConfig) -> DTypeName:
-    """float, or double where float would lose bits of the accumulator that D can hold."""
-    if cfg.accumulator == "f64" or (cfg.accumulator == "s32" and cfg.d.dtype in ("s32", "f64")):
-        return "f64"
-    return "f32"
-
-
 def _operand(cfg: GemmConfig, which: Literal["a", "b"]) -> OperandPlan:
     direct = cfg.mainloop == "direct"
     return OperandPlan(
@@ -170,7 +164,7 @@ def derive(cfg: GemmConfig) -> Plan:
     cannot work; fuzzing shows with it that refused configs are refused for a reason.
     """
     if cfg.mainloop == "tma_wgmma":
-        return plan_wgmma(cfg, _scale_type(cfg))
+        return plan_wgmma(cfg)
     atom = mma_atom(cfg.tiled_mma.atom or "")
     output = derive_output(cfg)
     a, b = _operand(cfg, "a"), _operand(cfg, "b")
@@ -188,7 +182,7 @@ def derive(cfg: GemmConfig) -> Plan:
         b=b,
         output=output,
         fragment_c=Layout.make((atom.c_values, output.atoms_m, output.atoms_n)),
-        scale=_scale_type(cfg),
+        scale=scale_type(cfg),
         double_buffer=cfg.fragment_buffers == 2,
         pitch=epilogue_pitch(cfg),
         c_staged=_c_staged(cfg),

@@ -19,7 +19,8 @@ from cutegen.operands.wgmma import (
     fragment_layout,
     warpgroups,
 )
-from cutegen.resources_wgmma import SharedMemory, accumulator_registers, register_split, shared_memory
+from cutegen.resources_wgmma import SharedMemory, live_registers, register_split, shared_memory
+from cutegen.vectors import scale_type
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
 __all__ = ["WgmmaPlan", "plan_wgmma"]
@@ -109,7 +110,7 @@ def _output_maps(cfg: GemmConfig, shared: SharedMemory) -> tuple[TensorMap, ...]
     )
 
 
-def plan_wgmma(cfg: GemmConfig, scale: DTypeName) -> WgmmaPlan:
+def plan_wgmma(cfg: GemmConfig) -> WgmmaPlan:
     """Derive everything from a resolved config that the rules accept."""
     atom = wgmma_atom(cfg.tiled_mma.atom or "")
     groups = warpgroups(cfg)
@@ -124,13 +125,13 @@ def plan_wgmma(cfg: GemmConfig, scale: DTypeName) -> WgmmaPlan:
         atom=atom,
         groups=groups,
         threads=WARPGROUP * (groups.count + 1),
-        registers=register_split(groups.count, accumulator_registers(cfg)),
+        registers=register_split(groups.count, live_registers(cfg)),
         shared=shared,
         a=a,
         b=b,
         output=output,
         fragment_c=fragment_layout(atom, groups.atoms_m),
-        scale=scale,
+        scale=scale_type(cfg),
         c_vector=min(output.vector, c_limit) if cfg.c.major == cfg.d.major else 1,
         d_vector=min(output.vector, d_limit),
         maps=(a.map, b.map, *(_output_maps(cfg, shared) if cfg.epilogue.store == "tma" else ())),

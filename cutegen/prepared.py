@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from cutegen.binding import KernelLibrary
     from cutegen.emulated import EmulatedLibrary
-    from cutegen.signature import Signature, SignatureTable
+    from cutegen.signature import Signature, SignatureTable, Vectors
 
 __all__ = ["PreparedLaunch"]
 
@@ -25,6 +25,7 @@ class PreparedLaunch:
         out: D, which each call overwrites and returns.
         alpha: Factor of the product.
         beta: Factor of C.
+        vectors: scale_a, scale_b and bias, None for those that the kernel does not take.
     """
 
     __slots__ = (
@@ -36,12 +37,14 @@ class PreparedLaunch:
         "_signature",
         "_stream",
         "_table",
+        "_vectors",
         "a",
         "alpha",
         "b",
         "beta",
         "c",
         "out",
+        "vectors",
     )
 
     def __init__(
@@ -52,10 +55,14 @@ class PreparedLaunch:
         tensors: tuple[Any, Any, Any, Any],
         alpha: float,
         beta: float,
+        vectors: Vectors = (),
     ) -> None:
         self._operands = tensors
+        self._vectors = tuple(vectors)
+        tensors = (*tensors, *vectors)
         owned = tensors if table.backend.adopt is None else [t and t.owner for t in tensors]
-        self.a, self.b, self.c, self.out = owned
+        self.a, self.b, self.c, self.out, *rest = owned
+        self.vectors = tuple(rest)
         self.alpha, self.beta = alpha, beta
         self._library, self._table, self._signature = library, table, signature
         self._launch = library.launch if not signature.empty else _nothing
@@ -77,7 +84,7 @@ class PreparedLaunch:
         return self.out
 
     def _pack(self) -> bytes:
-        packed = self._table.addressed(self._signature, *self._operands, self.alpha, self.beta)
+        packed = self._table.addressed(self._signature, *self._operands, self.alpha, self.beta, self._vectors)
         self._packed[self._stream(self._device)] = packed
         return packed
 

@@ -1,10 +1,12 @@
-"""The float64 reference of D = alpha * A*B^T + beta * C, and the check of a kernel's result against it.
+"""The float64 reference of a kernel's D, and the check of its result against it.
+
+D is alpha * scale_a(m) * scale_b(n) * A*B^T + bias(n) + beta * C, with what the config has of the vectors.
 
 Two ways to check:
 
 - *Exact*: inputs of :func:`exact_inputs` are small integers, so that every partial sum is exactly
-  representable in the accumulator whatever the order of summation. The result must then equal the
-  reference after one rounding to the output type, bit for bit.
+  representable in the accumulator whatever the order of summation; scales are powers of two. The result
+  must then equal the reference after one rounding to the output type, bit for bit.
 - *Within a tolerance* that follows from the number formats and grows with K; see :func:`tolerance`.
 """
 
@@ -13,15 +15,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cutegen.config import GemmConfig
-from cutegen.dtypes import DTypeName, dtype
+from cutegen.dtypes import DTypeName
 from cutegen.errors import CheckFailedError
+from cutegen.exact_inputs import Inputs, accumulator_type, exact_inputs, output_type, value_range
 from cutegen.numerics import (
     decode,
-    encode,
     in_range,
     is_torch,
     largest_rounding,
@@ -29,6 +31,7 @@ from cutegen.numerics import (
     unit_roundoff,
     where,
 )
+from cutegen.vectors import vectors_of
 
 __all__ = [
     "Inputs",
@@ -49,15 +52,6 @@ ThreadOf = Callable[[int, int], int]
 _BLOCK = 1 << 26  # elements of float64 worked on at a time
 _K_STEP = 8  # elements of K that a tensor core sums at least before it rounds
 _DEVIATIONS = 6  # standard deviations of a random partial sum that count as possible
-
-
-@dataclass(frozen=True, kw_only=True)
-class Inputs:
-    """Operands in the layouts of a config: A is (M,K), B is (N,K), C is (M,N) or None."""
-
-    a: Any
-    b: Any
-    c: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,111 +118,6 @@ class Report:
             raise CheckFailedError(str(self))
 
 
-def _accumulator(config: GemmConfig) -> DTypeName:
-    return config.accumulator or ("s32" if dtype(config.a.dtype).kind == "int" else "f32")
-
-
-def _output(config: GemmConfig) -> DTypeName:
-    return config.d.dtype or _accumulator(config)
-
-
-def value_range(config: GemmConfig, k: int) -> tuple[int, float]:
-    """Largest magnitude and share of nonzeros of the integers in A and B.
-
-    Every partial sum of products is to be exact in the accumulator. As long as they stay exact in the
-    output too, at five standard deviations, larger magnitudes are taken: they show more mistakes.
-    """
-    exact = dtype(_accumulator(config)).exact_int
-    inputs = min(dtype(config.a.dtype).exact_int, dtype(config.b.dtype).exact_int)
-    shown = min(dtype(_output(config)).exact_int, exact)
-    for magnitude in (4, 3, 2):
-        spread = magnitude * (magnitude + 1) / 3 * max(k, 1) ** 0.5
-        if magnitude <= inputs and k * magnitude**2 <= exact and 5 * spread <= shown:
-            return magnitude, 1.0
-    if k <= exact:
-        return 1, 1.0
-    # Products of {-1, 0, 1} are nonzero with probability p^2: keep their number 8 deviations below the limit.
-    return 1, ((exact - 8 * exact**0.5) / k) ** 0.5
-
-
-def exact_inputs(
-    config: GemmConfig,
-    m: int,
-    n: int,
-    k: int,
-    *,
-    seed: int = 0,
-    with_c: bool = True,
-    device: Any = None,
-) -> Inputs:
-    """Random small integers in a config's types and layouts.
-
-    Args:
-        config: The resolved config.
-        m: Rows of A and D.
-        n: Rows of B, columns of D.
-        k: Columns of A and B.
-        seed: Equal seeds give equal inputs on one kind of device.
-        with_c: Whether to make C too.
-        device: A torch device; left out: numpy arrays, which are the same on every machine.
-    """
-    magnitude, share = value_range(config, k)
-    draw = _numpy_draw(seed) if device is None else _torch_draw(seed, device)
-    a = _stored(draw, (m, k), 1 if config.a.major != "m" else 0, config.a.dtype, magnitude, share)
-    b = _stored(draw, (n, k), 1 if config.b.major != "n" else 0, config.b.dtype, magnitude, share)
-    c = None
-    if with_c:
-        c = _stored(
-            draw, (m, n), 1 if config.c.major != "m" else 0, config.c.dtype or _output(config), 4, 1.0
-        )
-    return Inputs(a=a, b=b, c=c)
-
-
-Draw = Callable[[tuple[int, int], int, int, float], Any]
-
-
-def _numpy_draw(seed: int) -> Draw:
-    import numpy as np
-
-    rng = np.random.default_rng(seed)
-
-    def draw(shape: tuple[int, int], low: int, high: int, share: float) -> Any:
-        values = rng.integers(low, high + 1, shape).astype(np.float64)
-        return values if share == 1.0 else values * (rng.random(shape) < 1.5 * share)
-
-    return draw
-
-
-def _torch_draw(seed: int, device: Any) -> Draw:
-    import torch
-
-    generator = torch.Generator(device=device).manual_seed(seed)
-
-    def draw(shape: tuple[int, int], low: int, high: int, share: float) -> Any:
-        values = torch.empty(shape, dtype=torch.float16, device=device)
-        values.random_(low, high + 1, generator=generator)
-        if share != 1.0:
-            values *= torch.rand(shape, device=device, generator=generator) < 1.5 * share
-        return values
-
-    return draw
-
-
-def _stored(
-    draw: Draw, shape: tuple[int, int], major: int, name: DTypeName, magnitude: int, share: float
-) -> Any:
-    """Integers in [-magnitude, magnitude] (from 0 for unsigned types) with stride 1 along ``major``."""
-    low = 0 if name == "u8" else -magnitude
-    values = draw(shape if major == 1 else shape[::-1], low, magnitude, share)
-    if is_torch(values):
-        import torch
-
-        stored = values.to(getattr(torch, dtype(name).torch))  # float16 holds small integers exactly
-    else:
-        stored = encode(name, values)
-    return stored if major == 1 else stored.T
-
-
 def operand_values(name: DTypeName, array: Any) -> Any:
     """What the tensor core sees of stored operands, as float64; tf32 is truncated."""
     if name != "tf32":
@@ -244,49 +133,106 @@ def operand_values(name: DTypeName, array: Any) -> Any:
 
 
 def reference(
-    config: GemmConfig, a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
+    config: GemmConfig,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
 ) -> Any:
-    """D in float64, not rounded to the output type; C is not read when beta is 0."""
-    return _evaluate(config, *_values(config, a, b), c, alpha, beta)
+    """D in float64, not rounded to the output type; C is not read when beta is 0.
+
+    Scales and bias have any shape with as many elements as the config says.
+    """
+    factors = _factors(config, alpha, scale_a, scale_b, bias)
+    return _evaluate(config, *_values(config, a, b), c, factors, beta)
 
 
 def _values(config: GemmConfig, a: Any, b: Any) -> tuple[Any, Any]:
     return operand_values(config.a.dtype, a), operand_values(config.b.dtype, b)
 
 
-def _evaluate(config: GemmConfig, x: Any, y: Any, c: Any, alpha: float, beta: float) -> Any:
-    value = alpha * (x @ y.T)
+@dataclass(frozen=True, kw_only=True)
+class _Factors:
+    """What the product is multiplied by, (M,1) and (1,N) or numbers, and what is added to each row."""
+
+    rows: Any
+    columns: Any
+    bias: Any
+
+    def of_rows(self, rows: slice) -> _Factors:
+        """The factors of some rows of D."""
+        return (
+            self
+            if isinstance(self.rows, float) or self.rows.shape[0] == 1
+            else replace(self, rows=self.rows[rows])
+        )
+
+
+def _factors(config: GemmConfig, alpha: float, scale_a: Any, scale_b: Any, bias: Any) -> _Factors:
+    given = {"scale_a": scale_a, "scale_b": scale_b, "bias": bias}
+    values = {v.name: decode(v.dtype, given[v.name]).reshape(-1) for v in vectors_of(config)}
+    rows, columns, bias = (values.get(name) for name in ("scale_a", "scale_b", "bias"))
+    return _Factors(
+        rows=float(alpha) if rows is None else alpha * rows[:, None],
+        columns=1.0 if columns is None else columns[None, :],
+        bias=None if bias is None else bias[None, :],
+    )
+
+
+def _evaluate(config: GemmConfig, x: Any, y: Any, c: Any, factors: _Factors, beta: float) -> Any:
+    value = factors.rows * (x @ y.T) * factors.columns
+    if factors.bias is not None:
+        value = value + factors.bias
     if beta != 0:
-        value = value + beta * decode(config.c.dtype or _output(config), c)
+        value = value + beta * decode(config.c.dtype or output_type(config), c)
     return value
 
 
 def tolerance(
-    config: GemmConfig, a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 0.0
+    config: GemmConfig,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
 ) -> Any:
     """How far each element may be from the reference, for inputs that are not exact.
 
     ``h_out(D) + u_acc * (2 + K / 8) * (|D| + 6 sigma)``, where h is the largest error of rounding D to its
     type (half a unit in the last place), u the unit roundoff (twice that for the accumulator, because tensor
     cores truncate; that of the f32 epilogue for integers), K / 8 the number of roundings, and sigma, the size
-    of a random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``. The reference it is taken from is
-    not rounded: a sum beside the middle between two values may be rounded to either.
+    of a random partial sum, is ``|alpha| * |A(m,:)| * |B(n,:)| / sqrt(K)``, times the scales. The reference
+    it is taken from is not rounded: a sum beside the middle between two values may be rounded to either.
     """
     x, y = _values(config, a, b)
-    return _allowed(config, x, y, _evaluate(config, x, y, c, alpha, beta), c, alpha, beta)
+    factors = _factors(config, alpha, scale_a, scale_b, bias)
+    return _allowed(config, x, y, _evaluate(config, x, y, c, factors, beta), c, factors, beta)
 
 
-def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, alpha: float, beta: float) -> Any:
+def _allowed(config: GemmConfig, x: Any, y: Any, want: Any, c: Any, factors: _Factors, beta: float) -> Any:
     k = x.shape[1]
     norms = ((x * x).sum(1) ** 0.5, (y * y).sum(1) ** 0.5)
-    sigma = abs(alpha) * norms[0][:, None] * norms[1][None, :] / max(k, 1) ** 0.5
+    sigma = (
+        abs(factors.rows) * norms[0][:, None] * norms[1][None, :] * abs(factors.columns) / max(k, 1) ** 0.5
+    )
     size = abs(want)
+    if factors.bias is not None:
+        size = size + abs(factors.bias)
     if beta != 0:
-        size = size + abs(beta * decode(config.c.dtype or _output(config), c))
-    per_step = 2 * (unit_roundoff(_accumulator(config)) or unit_roundoff("f32"))
+        size = size + abs(beta * decode(config.c.dtype or output_type(config), c))
+    per_step = 2 * (unit_roundoff(accumulator_type(config)) or unit_roundoff("f32"))
     rounding = per_step * (2 + k / _K_STEP)
-    allowed = largest_rounding(_output(config), want) + rounding * (size + _DEVIATIONS * sigma)
-    return where(in_range(_output(config), want), allowed, 0 * allowed)
+    allowed = largest_rounding(output_type(config), want) + rounding * (size + _DEVIATIONS * sigma)
+    return where(in_range(output_type(config), want), allowed, 0 * allowed)
 
 
 def _expected(name: DTypeName, exactly: Any, *, exact: bool) -> Any:
@@ -304,6 +250,9 @@ def check(
     *,
     alpha: float = 1.0,
     beta: float = 0.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
     exact: bool = True,
     thread_of: ThreadOf | None = None,
     repro: str = "",
@@ -318,22 +267,26 @@ def check(
         c: C, (M,N); not read when beta is 0.
         alpha: Factor of the product.
         beta: Factor of C.
+        scale_a: If the config has it; likewise scale_b and bias.
+        scale_b: See scale_a.
+        bias: See scale_a.
         exact: Whether D must equal the reference bit for bit; otherwise it must be within :func:`tolerance`.
         thread_of: Which thread computes an element of the CTA tile, to be named in the report.
         repro: How to show the same again, for the report.
     """
-    out = _output(config)
+    out = output_type(config)
     y = operand_values(config.b.dtype, b)
+    whole = _factors(config, alpha, scale_a, scale_b, bias)
     total = bad = 0
     worst = 0.0
     first: Mismatch | None = None
     for rows in _row_blocks(got.shape, a.shape[1]):
         x = operand_values(config.a.dtype, a[rows])
-        part = None if c is None else c[rows]
+        part, factors = None if c is None else c[rows], whole.of_rows(rows)
         with _quiet():
-            exactly = _evaluate(config, x, y, part, alpha, beta)
+            exactly = _evaluate(config, x, y, part, factors, beta)
             want, value = _expected(out, exactly, exact=exact), decode(out, got[rows])
-            allowed = None if exact else _allowed(config, x, y, exactly, part, alpha, beta)
+            allowed = None if exact else _allowed(config, x, y, exactly, part, factors, beta)
             wrong, share = _differences(value, want, allowed)
         total += value.shape[0] * value.shape[1]
         worst = max(worst, share)

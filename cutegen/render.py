@@ -13,16 +13,18 @@ import jinja2
 
 from cutegen import settings
 from cutegen.arch import ArchName
+from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context
+from cutegen.launch_spec import LaunchSpec, OperandSpec
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
-from cutegen.operands.wgmma import TensorMap
 from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
+from cutegen.vectors import bias_type, vectors_of
 from cutegen.version import __version__
-from cutegen.wgmma_context import wgmma_context
+from cutegen.wgmma_context import wgmma_context, wgmma_vectors
 
 __all__ = [
     "LaunchSpec",
@@ -42,72 +44,6 @@ Style = Literal["resolved", "idiomatic"]
 def styles_of(mainloop: str | None) -> tuple[Style, ...]:
     """The styles in which a mainloop is rendered."""
     return ("resolved",) if mainloop == "tma_wgmma" else get_args(Style)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OperandSpec:
-    """What a launcher must know of A, B, C or D.
-
-    Attributes:
-        name: ``A``, ``B``, ``C`` or ``D``.
-        dtype: cutegen's name of the element type.
-        bytes: Of one element.
-        align: Bytes of which address, pitch and contiguous extent must be multiples; of one element at least.
-        run: The extent along which elements are contiguous: ``m``, ``n`` or ``k``.
-        rows: The other extent, along which the leading stride steps.
-    """
-
-    name: str
-    dtype: str
-    bytes: int
-    align: int
-    run: str
-    rows: str
-
-    @property
-    def elements(self) -> int:
-        """Elements of which leading stride and contiguous extent must be multiples."""
-        return self.align // self.bytes
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchSpec:
-    """What a launcher must know of a kernel.
-
-    Attributes:
-        kernel: ``extern "C"`` name of the ``__global__`` function.
-        threads: Threads of one CTA.
-        smem_bytes: Dynamic shared memory of one CTA, in bytes.
-        blk_m: Rows of the output tile of one CTA.
-        blk_n: Columns of the output tile of one CTA.
-        blk_k: Depth of one k-tile.
-        scale: Type in which alpha and beta are applied.
-        a: Operand A; likewise b, c and d.
-        cluster: CTAs of a cluster along M and N.
-        persistent: Whether the grid is bounded by what the GPU holds at once.
-        maps: Tensor maps that follow the parameters, in order.
-    """
-
-    kernel: str
-    threads: int
-    smem_bytes: int
-    blk_m: int
-    blk_n: int
-    blk_k: int
-    scale: str
-    a: OperandSpec
-    b: OperandSpec
-    c: OperandSpec
-    d: OperandSpec
-    cluster: tuple[int, int] = (1, 1)
-    persistent: bool = False
-    maps: tuple[TensorMap, ...] = ()
-
-    def clusters(self, m: int, n: int, *, most: int) -> int:
-        """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
-        rows, columns = self.blk_m * self.cluster[0], self.blk_n * self.cluster[1]
-        count = -(-m // rows) * -(-n // columns)
-        return min(count, most) if self.persistent else count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +205,7 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
     blk_m, blk_n, blk_k = plan.tile
     return own | {
-        "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
+        "title": f"{plan.name}: {_formula(cfg)}",
         "version": __version__,
         "style": style,
         "config_lines": dump(cfg).rstrip().splitlines(),
@@ -289,6 +225,38 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         "raster_along_m": cfg.scheduler.raster == "m",
         "raster_group": cfg.scheduler.group,
         "fragment_c": plan.fragment_c.cxx(),
+        "vectors": _vectors_context(plan),
+    }
+
+
+def _formula(cfg: GemmConfig) -> str:
+    names = [vector.name for vector in vectors_of(cfg)]
+    factors = "".join(f"{name} * " for name in names if name != "bias")
+    return f"D = alpha * {factors}A * B^T{' + bias' if 'bias' in names else ''} + beta * C"
+
+
+def _vectors_context(plan: Plan) -> dict[str, Any] | None:
+    """What the templates say of scales and bias; None where there are none."""
+    cfg = plan.config
+    if not vectors_of(cfg):
+        return None
+    own = wgmma_vectors(plan) if isinstance(plan, WgmmaPlan) else _vector_places(plan)
+    return own | {
+        "scale_a": cfg.epilogue.scale_a,
+        "scale_b": cfg.epilogue.scale_b,
+        "with_bias": cfg.epilogue.bias is not None,
+        "bias": dtype(bias_type(cfg.d.dtype or "f32")).cxx,
+    }
+
+
+def _vector_places(plan: KernelPlan) -> dict[str, Any]:
+    row, row_m = plan.output.rows
+    column, column_n = plan.output.columns
+    return {
+        "row": row.cxx(),
+        "row_m": row_m.cxx(),
+        "column": column.cxx(),
+        "column_n": column_n.cxx(),
     }
 
 
@@ -365,5 +333,6 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
             persistent=plan.config.scheduler.kind == "persistent",
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
+            vectors=vectors_of(plan.config),
         ),
     )

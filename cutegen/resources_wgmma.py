@@ -8,6 +8,7 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
+from cutegen.vectors import scale_type, vectors_of
 from cutegen.wgmma_atoms import WARPGROUP
 
 __all__ = [
@@ -15,10 +16,12 @@ __all__ = [
     "SharedMemory",
     "accumulator_registers",
     "accumulators_fit",
+    "live_registers",
     "most_stages",
     "register_split",
     "shared_memory",
     "stage_bytes_of",
+    "sum_sets",
 ]
 
 
@@ -42,8 +45,10 @@ class SharedMemory:
         a: The ring of A.
         b: The ring of B.
         staging: The epilogue's buffers.
+        vectors: Scales and bias of columns.
         barriers: The mbarriers.
         bytes: All of it.
+        vector_bytes: Of one warpgroup's vectors; 0 without any.
         slots: Staging buffers of one warp or, for an M-major D, warpgroup; 0 without bulk stores.
         slot_bytes: Of one of them.
         chunks: Bytes of a row of each chunk of D.
@@ -53,8 +58,10 @@ class SharedMemory:
     a: int
     b: int
     staging: int
+    vectors: int
     barriers: int
     bytes: int
+    vector_bytes: int
     slots: int
     slot_bytes: int
     chunks: tuple[int, ...]
@@ -90,6 +97,12 @@ def _chunks(cfg: GemmConfig) -> tuple[int, ...]:
     return staging_widths(warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes)
 
 
+def _vector_bytes(cfg: GemmConfig) -> int:
+    """Bytes of what a warpgroup keeps of the vectors along N."""
+    count = sum(vector.extent == "n" for vector in vectors_of(cfg))
+    return count * warpgroups(cfg).columns * dtype(scale_type(cfg)).bytes
+
+
 def shared_memory(cfg: GemmConfig) -> SharedMemory:
     """The layout of shared memory, with as many staging buffers as there is room for."""
     a_bytes, b_bytes = _operand_bytes(cfg)
@@ -98,18 +111,21 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     chunks = _chunks(cfg)
     b = _round_up(stages * a_bytes, _ALIGN)
     staging = _round_up(b + stages * b_bytes, _ALIGN)
-    slots = 0
+    slots, vector_bytes = 0, _vector_bytes(cfg)
     if chunks:
-        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS
+        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS - groups.count * vector_bytes
         most = len(chunks) * max(1, groups.atoms_m)
         slots = max(1, min(most, room // (groups.count * _WARPS * _SLOT_BYTES)))
-    barriers = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    vectors = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    barriers = vectors + groups.count * vector_bytes
     return SharedMemory(
         a=0,
         b=b,
         staging=staging,
+        vectors=vectors,
         barriers=barriers,
         bytes=barriers + stages * _BARRIERS,
+        vector_bytes=vector_bytes,
         slots=slots,
         slot_bytes=_SLOT_BYTES * (_WARPS if cfg.d.major == "m" else 1),
         chunks=chunks,
@@ -120,7 +136,7 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
 def most_stages(cfg: GemmConfig) -> int:
     """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
     per_stage = stage_bytes_of(cfg) + _BARRIERS
-    limit = arch(cfg.arch).smem_per_block - _ALIGN
+    limit = arch(cfg.arch).smem_per_block - _ALIGN - warpgroups(cfg).count * _vector_bytes(cfg)
     buffers = warpgroups(cfg).count * _WARPS * _SLOT_BYTES if cfg.epilogue.store == "tma" else 0
     for slots in (2, 1):
         stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))
@@ -135,11 +151,23 @@ def accumulator_registers(cfg: GemmConfig) -> int:
     return groups.rows * groups.columns * dtype(cfg.accumulator or "f32").bits // (32 * WARPGROUP)
 
 
+def sum_sets(cfg: GemmConfig) -> int:
+    """Sets of a stage's sums beside the accumulators: two if they fit, else one; none without promotion."""
+    if cfg.promote is None:
+        return 0
+    live = 3 * accumulator_registers(cfg)
+    return 2 if live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1] else 1
+
+
+def live_registers(cfg: GemmConfig) -> int:
+    """32-bit registers of accumulators and sums of stages."""
+    return accumulator_registers(cfg) * (1 + sum_sets(cfg))
+
+
 def accumulators_fit(cfg: GemmConfig) -> bool:
-    """Whether accumulators and epilogue fit into a consumer's registers."""
-    accumulators = accumulator_registers(cfg)
-    budget = register_split(warpgroups(cfg).count, accumulators)[1]
-    return accumulators + EPILOGUE_REGISTERS <= budget
+    """Whether accumulators, sums of stages and epilogue fit into a consumer's registers."""
+    live = live_registers(cfg)
+    return live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1]
 
 
 def register_split(consumers: int, accumulators: int) -> tuple[int, int]:

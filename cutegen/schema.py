@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from cutegen.config import Auto, DTypeField, Extents, GemmConfig
+from cutegen.config import Auto, DTypeField, Extents, GemmConfig, NoneWord
 from cutegen.dtypes import ALIASES
 
 __all__ = ["config_schema", "matrix_schema"]
@@ -30,6 +30,8 @@ class _Generator(GenerateJsonSchema):
         function = schema["function"]["function"]
         if function is Auto.func:
             return {"anyOf": [*_alternatives(inner), {"const": "auto"}]}
+        if function is NoneWord.func:
+            return {"anyOf": [*_alternatives(inner), {"const": "none"}]}
         if function is _before(DTypeField):
             return {"enum": [*inner["enum"], *ALIASES], "type": "string"}
         if function is _before(Extents):

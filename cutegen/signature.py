@@ -7,17 +7,17 @@ some ten microseconds and raises the typed errors; afterwards a *guard* recognis
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from operator import index
 from typing import TYPE_CHECKING, Any
 
-from cutegen.binding import MOST_DEVICES, UNCHECKED, pack_launch
+from cutegen.binding import UNCHECKED, pack_launch
 from cutegen.config import GemmConfig
+from cutegen.dtypes import DType
 from cutegen.errors import ArgumentError, ToolchainError
+from cutegen.guards import Guard, compared, make_guard, metadata
 from cutegen.install import install_command
 from cutegen.operand_check import (
     BOrder,
@@ -29,6 +29,8 @@ from cutegen.operand_check import (
     require_matrix,
     wanted_operands,
 )
+from cutegen.vector_check import ReadVector, require_known
+from cutegen.vectors import VECTOR_NAMES, Vector, vectors_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,15 +40,20 @@ __all__ = [
     "Guard",
     "Signature",
     "SignatureTable",
+    "Strided",
+    "Vectors",
     "cuda_backend",
-    "device_ordinal",
     "make_guard",
     "metadata",
     "read_tensor",
 ]
 
-Guard = Callable[..., bool]
+Vectors = Sequence[Any]
+"""scale_a, scale_b and bias, each None where it is left out; or nothing, as if all were."""
+
 Found = tuple[Guard, "Signature"]
+Strided = tuple[tuple[int, ...], tuple[int, ...]]
+"""Extents and strides in elements."""
 
 _MOST_SIGNATURES = 256  # kept per kernel
 _MOST_CALLS = 1024  # packed launches kept per signature
@@ -88,44 +95,6 @@ def cuda_backend() -> Backend:
     return Backend(device_type="cuda", current_stream=raw or slow)
 
 
-def metadata(tensor: Any) -> tuple[Any, ...]:
-    """All that decides whether a tensor fits, except its address; hashable."""
-    return (tensor.shape, tensor.stride(), tensor.dtype, tensor.device, tensor.is_neg(), type(tensor))
-
-
-def make_guard(*tensors: Any) -> Guard:
-    """A callable that tells in 0.3 us whether other tensors have the same metadata as these.
-
-    It uses the class with which ``torch.compile`` guards its graphs: one C++ call compares type, dtype,
-    device, shape and strides of all tensors. Where torch lacks it, Python compares.
-    """
-    try:
-        guards = sys.modules["torch"]._C._dynamo.guards
-        check: Guard = guards.TensorGuards(
-            *tensors,
-            dynamic_dims_sizes=[list(t.shape) for t in tensors],
-            dynamic_dims_strides=[list(t.stride()) for t in tensors],
-        ).check
-        if check(*tensors):
-            return check
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, SystemError):
-        pass  # a private interface of another torch: the comparison below says the same
-    return _compared(*tensors)
-
-
-def _compared(*tensors: Any) -> Guard:
-    """The guard that asks nothing of torch."""
-    known = [metadata(t) for t in tensors]
-
-    def compare(*others: Any) -> bool:
-        try:
-            return [metadata(t) for t in others] == known
-        except (AttributeError, TypeError, RuntimeError):
-            return False
-
-    return compare
-
-
 class Signature:
     """A call whose metadata has been checked; only addresses, stream, alpha and beta are still open.
 
@@ -134,22 +103,43 @@ class Signature:
         device: Ordinal of the tensors' device.
         empty: Whether D has no element, so that nothing is launched.
         new_output: Allocates a fresh, uninitialised output of this call.
-        calls: Packed launches by the addresses of a, b, c if there is one, and out, then stream, alpha, beta.
+        vectors: Those that the kernel takes.
+        calls: Packed launches by the addresses of a, b, c if there is one, and out, then stream, alpha, beta,
+            and the addresses of vectors.
     """
 
-    __slots__ = ("a", "b", "c", "calls", "d", "device", "empty", "k", "m", "n", "new_output")
+    __slots__ = ("a", "b", "c", "calls", "d", "device", "empty", "k", "m", "n", "new_output", "vectors")
 
     def __init__(
-        self, *, a: Matrix, b: Matrix, c: Matrix | None, d: Matrix, device: int, new: Callable[[], Tensor]
+        self,
+        *,
+        a: Matrix,
+        b: Matrix,
+        c: Matrix | None,
+        d: Matrix,
+        device: int,
+        new: Callable[[], Tensor],
+        vectors: tuple[ReadVector, ...] = (),
     ) -> None:
         self.a, self.b, self.c, self.d = a, b, c, d
+        self.vectors = vectors
         self.m, self.n, self.k = d.shape[0], d.shape[1], a.shape[1]
         self.device = device
         self.empty = 0 in d.shape
         self.calls: dict[tuple[Any, ...], bytes] = {}
         self.new_output = new
 
-    def pack(self, a: int, b: int, c: int | None, d: int, stream: int, alpha: float, beta: float) -> bytes:
+    def pack(
+        self,
+        a: int,
+        b: int,
+        c: int | None,
+        d: int,
+        stream: int,
+        alpha: float,
+        beta: float,
+        vectors: tuple[int, ...] = (),
+    ) -> bytes:
         """Check addresses and scalars, pack the launch structure and keep it in ``calls``.
 
         Raises:
@@ -171,17 +161,21 @@ class Signature:
                     f"out: must not overlap {matrix.wanted.name} in memory: other CTAs still read it "
                     f"(got out at {d:#x}, {matrix.wanted.name} at {address:#x})"
                 )
+        places = dict(zip((v.vector.name for v in self.vectors), vectors, strict=True))
+        for vector, address in zip(self.vectors, vectors, strict=True):
+            vector.require_place(address, self.d, d)
         packed = pack_launch(
             *(a, b, c_address, d),
             *(self.a.ld, self.b.ld, self.c.ld if self.c else self.d.ld, self.d.ld),
             *(self.m, self.n, self.k, 0),
             *(float(alpha), float(beta)),
+            *(places.get(name, 0) for name in VECTOR_NAMES),
             *(stream, self.device, UNCHECKED),
         )
         if len(self.calls) >= _MOST_CALLS:
             self.calls.clear()
         addresses = (a, b, d) if c is None else (a, b, c, d)
-        key = (*addresses, stream, alpha, beta)
+        key = (*addresses, stream, alpha, beta, *vectors)
         self.calls[key] = packed
         return packed
 
@@ -215,15 +209,26 @@ class SignatureTable:
 
     def __init__(self, config: GemmConfig, backend: Backend) -> None:
         self.wanted = wanted_operands(config)
+        self.vectors = vectors_of(config)
         self.backend = backend
         self._tile = config.tile or (1, 1, 1)
-        self._guard = make_guard if backend.adopt is None else _compared
+        self._guard = make_guard if backend.adopt is None else compared
         #: Found by a call's shapes alone, and to be confirmed by the guard.
         self._by_shape: dict[tuple[Any, ...], Found] = {}
         self._known: dict[tuple[Any, ...], Signature] = {}
 
-    def find(self, a: Any, b: Any, c: Any, out: Any, b_is: BOrder | None) -> Found:
+    def find(
+        self, a: Any, b: Any, c: Any, out: Any, b_is: BOrder | None, vectors: Vectors | None = ()
+    ) -> Found:
         """The guard that recognises a call, and the call's signature: a known or a new one.
+
+        Args:
+            a: As for a call; likewise b, c, out and b_is.
+            b: See a.
+            c: See a.
+            out: See a.
+            b_is: See a.
+            vectors: None asks about the matrices alone, whatever vectors the kernel takes.
 
         Raises:
             ArgumentError: An argument does not fit; the message names it, what it got and what it must be.
@@ -231,10 +236,15 @@ class SignatureTable:
         tensors = (a, b) if c is None else (a, b, c)
         if out is not None:
             tensors = (*tensors, out)
+        given: list[Any] = []
+        if vectors is not None and (self.vectors or vectors):
+            require_known(self.vectors, vectors or (None,) * len(VECTOR_NAMES))
+            given = [v for v in vectors if v is not None]
+            tensors = (*tensors, *given)
         shapes: tuple[Any, ...]
         key: tuple[Any, ...]
         try:
-            shapes = (a.shape, b.shape, c is None, out is None, b_is)
+            shapes = (a.shape, b.shape, c is None, out is None, b_is, len(given))
             found = self._by_shape.get(shapes)
             if found is not None and found[0](*tensors):
                 return found
@@ -244,7 +254,7 @@ class SignatureTable:
             shapes = key = ()
             signature = None
         if signature is None:
-            signature = self._make(a, b, c, out, b_is)
+            signature = self._make(a, b, c, out, b_is, given)
             if len(self._known) >= _MOST_SIGNATURES:
                 self._known.clear()
                 self._by_shape.clear()
@@ -253,7 +263,15 @@ class SignatureTable:
         return found
 
     def addressed(
-        self, signature: Signature, a: Any, b: Any, c: Any, out: Any, alpha: float, beta: float
+        self,
+        signature: Signature,
+        a: Any,
+        b: Any,
+        c: Any,
+        out: Any,
+        alpha: float,
+        beta: float,
+        vectors: Vectors = (),
     ) -> bytes:
         """The launch structure of a call on the current stream, packed now or earlier.
 
@@ -263,14 +281,19 @@ class SignatureTable:
         stream = self.backend.current_stream(signature.device)
         x, y, d = a.data_ptr(), b.data_ptr(), out.data_ptr()
         z = None if c is None else c.data_ptr()
+        places = tuple(v.data_ptr() for v in vectors if v is not None)
         key = (x, y, d, stream, alpha, beta) if z is None else (x, y, z, d, stream, alpha, beta)
+        if places:
+            key = (*key, *places)
         try:
             packed = signature.calls.get(key)
         except TypeError:  # an unhashable scalar: pack() says so
             packed = None
-        return signature.pack(x, y, z, d, stream, alpha, beta) if packed is None else packed
+        return signature.pack(x, y, z, d, stream, alpha, beta, places) if packed is None else packed
 
-    def _make(self, a: Any, b: Any, c: Any, out: Any, b_is: BOrder | None) -> Signature:
+    def _make(
+        self, a: Any, b: Any, c: Any, out: Any, b_is: BOrder | None, vectors: Sequence[Any]
+    ) -> Signature:
         """Check everything about a call but addresses, stream and scalars."""
         wanted = self.wanted
         a_shape, a_stride = self._metadata(wanted["a"], a, None)
@@ -287,7 +310,15 @@ class SignatureTable:
             d=self._mn(wanted["d"], out, a, (m, n)),
             device=a.device.index or 0,
             new=self._allocator((m, n), a),
+            vectors=tuple(
+                self._vector(wanted, tensor, a, m, n)
+                for wanted, tensor in zip(self.vectors, vectors, strict=False)  # or none are asked about
+            ),
         )
+
+    def _vector(self, wanted: Vector, tensor: Any, a: Any, m: int, n: int) -> ReadVector:
+        shape, stride = self._strides(wanted.name, wanted.element, tensor, a)
+        return ReadVector.read(wanted, shape, stride, m, n)
 
     def _mn(self, wanted: Wanted, tensor: Any, a: Any, need: tuple[int, int]) -> Matrix:
         if tensor is None:
@@ -299,10 +330,35 @@ class SignatureTable:
 
     def _metadata(self, wanted: Wanted, tensor: Any, a: Any) -> tuple[tuple[int, int], tuple[int, int]]:
         """Shape and strides of a tensor after checking its type, device, dtype and rank."""
+        shape, stride = self._strides(
+            wanted.name, wanted.dtype, tensor, a, partial(require_matrix, wanted), writes=wanted.field == "d"
+        )
+        return (shape[0], shape[1]), (stride[0], stride[1])
+
+    def _strides(
+        self,
+        name: str,
+        element: DType,
+        tensor: Any,
+        a: Any,
+        check_rank: Callable[[Sequence[int]], None] = lambda shape: None,
+        *,
+        writes: bool = False,
+    ) -> Strided:
+        """Shape and strides in elements of a tensor after checking its type, device and dtype, then its rank.
+
+        Args:
+            name: The argument's name.
+            element: Its element type.
+            tensor: The argument.
+            a: The kernel's first argument, on whose device it must be; None for that one itself.
+            check_rank: Raises unless a shape has the right number of modes.
+            writes: Whether the kernel writes to it.
+        """
         if self.backend.adopt is not None:
-            read: tuple[tuple[int, int], tuple[int, int]] = tensor.read(wanted, a)
+            read: Strided = tensor.read(name, element, a, check_rank, writes=writes)
             return read
-        torch, name, kind = _torch(), wanted.name, self.backend.device_type
+        torch, kind = _torch(), self.backend.device_type
         if not isinstance(tensor, torch.Tensor):
             got = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
             raise ArgumentError(f"{name}: must be a torch tensor on a {kind} device (got {got})")
@@ -310,7 +366,7 @@ class SignatureTable:
             raise ArgumentError(f"{name}: must be on a {kind} device (got a tensor on {tensor.device})")
         if a is not None and tensor.device != a.device:
             raise ArgumentError(f"{name}: must be on {a.device}, as a is (got {tensor.device})")
-        return read_tensor(torch, wanted, tensor)
+        return read_tensor(torch, name, element, tensor, check_rank)
 
     def _allocator(self, shape: tuple[int, int], a: Any) -> Callable[[], Any]:
         d = self.wanted["d"]
@@ -322,48 +378,19 @@ class SignatureTable:
         return partial(torch.empty_strided, shape, strides, dtype=kind, device=a.device)
 
 
-def read_tensor(torch: Any, wanted: Wanted, tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
+def read_tensor(
+    torch: Any, name: str, element: DType, tensor: Tensor, check_rank: Callable[[Sequence[int]], None]
+) -> Strided:
     """Shape and strides of a torch tensor on the right device, after checking its layout, dtype and rank."""
-    name = wanted.name
     if tensor.layout is not torch.strided or tensor.is_neg():
         what = "a lazily negated view" if tensor.layout is torch.strided else str(tensor.layout)
         raise ArgumentError(f"{name}: must be a plain strided tensor (got {what})")
-    need = getattr(torch, wanted.dtype.torch, None)
+    need = getattr(torch, element.torch, None)
     if tensor.dtype is not need:
-        raise ArgumentError(f"{name}: dtype must be {need or wanted.dtype.torch} (got {tensor.dtype})")
-    require_matrix(wanted, tensor.shape)
-    (rows, columns), (row_stride, column_stride) = tensor.shape, tensor.stride()
-    return (rows, columns), (row_stride, column_stride)
+        raise ArgumentError(f"{name}: dtype must be {need or element.torch} (got {tensor.dtype})")
+    check_rank(tensor.shape)
+    return tuple(tensor.shape), tuple(tensor.stride())
 
 
 def _packed(shape: tuple[int, int], major: int) -> tuple[int, int]:
     return (shape[1], 1) if major == 1 else (1, shape[0])
-
-
-def device_ordinal(device: Any) -> int:
-    """The driver's number of a device given as an ordinal, ``"cuda:1"`` or a ``torch.device``.
-
-    None means the device that is current in torch, or the first one where torch has not been used.
-
-    Raises:
-        ArgumentError: It is no CUDA device, or no driver numbers devices so high.
-    """
-    torch = sys.modules.get("torch")
-    given = device
-    if isinstance(device, str):
-        kind, _, number = device.partition(":")
-        if kind != "cuda" or not ((number.isascii() and number.isdecimal()) or device == "cuda"):
-            raise ArgumentError(f"device: must be an ordinal, 'cuda' or 'cuda:N' (got {given!r})")
-        device = int(number) if number else None
-    elif getattr(device, "type", None) == "cuda":
-        device = device.index
-    elif device is not None:
-        try:
-            device = index(device)
-        except TypeError:
-            raise ArgumentError(f"device: must be an ordinal or a CUDA device (got {given!r})") from None
-    if device is not None:
-        if isinstance(given, bool) or not 0 <= device < MOST_DEVICES:
-            raise ArgumentError(f"device: must be an ordinal from 0 to {MOST_DEVICES - 1} (got {given!r})")
-        return int(device)
-    return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0

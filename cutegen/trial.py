@@ -241,7 +241,7 @@ def _try(
     except MemoryError:
         raise LaunchError(f"{p}: there is not enough memory for the operands; take a smaller one") from None
     report = kernel.emulate(
-        inputs.a, inputs.b, inputs.c, out, p.alpha, p.beta, b_is="nk", seed=seed, **options
+        inputs.a, inputs.b, inputs.c, out, p.alpha, p.beta, **inputs.vectors, b_is="nk", seed=seed, **options
     )
     result = check(
         config,
@@ -251,6 +251,7 @@ def _try(
         inputs.c,
         alpha=p.alpha,
         beta=p.beta,
+        **inputs.vectors,
         exact=p.exact,
         thread_of=thread_of,
         repro=repro,

@@ -7,8 +7,9 @@ from typing import Any
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan_wgmma import WgmmaPlan
+from cutegen.resources_wgmma import sum_sets
 
-__all__ = ["wgmma_context"]
+__all__ = ["wgmma_context", "wgmma_vectors"]
 
 _HEADERS = (
     "cute/arch/cluster_sm90.hpp",
@@ -73,6 +74,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
         "atoms_m": groups.atoms_m,
         "k_steps": plan.tile[2] // plan.atom.shape[2],
+        "sum_sets": sum_sets(plan.config),
         "operands": [_operand(plan, plan.a), _operand(plan, plan.b)],
         "out": {
             "columns": groups.columns,
@@ -82,3 +84,9 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
             "maps": len(plan.maps) - 2,
         },
     }
+
+
+def wgmma_vectors(plan: WgmmaPlan) -> dict[str, Any]:
+    """Where vectors along N lie in shared memory."""
+    shared = plan.shared
+    return {"offset": shared.vectors - shared.staging, "bytes": shared.vector_bytes}

@@ -39,7 +39,15 @@ using namespace cute;
 //{% include "parts/idiomatic_store_direct.cu" %}
 //{% endif %}
 
+//{% include "parts/idiomatic_tile.cu" %}
+
+//{% if vectors %}
+//{% include "parts/idiomatic_vectors.cu" %}
+
+//{% include "parts/idiomatic_gemm_vectors.cu" %}
+//{% else %}
 //{% include "parts/idiomatic_gemm.cu" %}
+//{% endif %}
 
 }  // namespace {{ name }}
 

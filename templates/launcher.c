@@ -47,9 +47,10 @@ __asm__(
 __attribute__((visibility("hidden"))) extern const char cutegen_image_cubin[];
 __attribute__((visibility("hidden"))) extern const char cutegen_image_ptx[];
 
-_Static_assert(sizeof(CutegenParams) == 96, "the kernel's parameter struct has 96 bytes");
+_Static_assert(sizeof(CutegenParams) == 120, "a kernel's parameters are these 120 bytes, or without vectors the first 96");
 _Static_assert(offsetof(CutegenParams, alpha) == 80, "alpha lies at byte 80");
-_Static_assert(sizeof(CutegenLaunch) == 112, "the launch struct has 112 bytes");
+_Static_assert(offsetof(CutegenParams, scale_a) == 96, "scale_a lies at byte 96");
+_Static_assert(sizeof(CutegenLaunch) == 136, "the launch struct has 136 bytes");
 
 /* ------------------------------------------------------------------------------ the driver's interface */
 
@@ -340,11 +341,25 @@ static int32_t check_extents(const CutegenParams* p) {
   return CUTEGEN_OK;
 }
 
+/* A vector that this kernel takes, of elements of so many bytes, or with 0 of them one that it does not. */
+static int32_t check_vector(const char* name, const void* pointer, int64_t bytes) {
+  if (!bytes && pointer) return refused(CUTEGEN_BAD_POINTER, "%s is given, and this kernel takes none", name, 0, 0);
+  if (!bytes) return CUTEGEN_OK;
+  if (!pointer) return refused(CUTEGEN_BAD_POINTER, "%s is null", name, 0, 0);
+  if ((uintptr_t)pointer % (uintptr_t)bytes)
+    return refused(CUTEGEN_MISALIGNED, "%s lies %lld bytes beyond a multiple of %lld bytes", name,
+                   (int64_t)((uintptr_t)pointer % (uintptr_t)bytes), bytes);
+  return CUTEGEN_OK;
+}
+
 /* Pointers, strides and alignment of a problem with m > 0 and n > 0. */
 static int32_t check_matrices(const CutegenParams* p) {
   const char* overlaps = "%s is d, which other CTAs overwrite";
   int32_t code = check_matrix(matrix_d, p->d, p->ldd, p->{{ launch.d.run }}, p->{{ launch.d.rows }});
   if (code) return code;
+  if ((code = check_vector("scale_a", p->scale_a, {{ launch.vector_bytes("scale_a") }}))) return code;
+  if ((code = check_vector("scale_b", p->scale_b, {{ launch.vector_bytes("scale_b") }}))) return code;
+  if ((code = check_vector("bias", p->bias, {{ launch.vector_bytes("bias") }}))) return code;
   if (p->k > 0) {
     if ((code = check_matrix(matrix_a, p->a, p->lda, p->{{ launch.a.run }}, p->{{ launch.a.rows }}))) return code;
     if ((code = check_matrix(matrix_b, p->b, p->ldb, p->{{ launch.b.run }}, p->{{ launch.b.rows }}))) return code;
@@ -454,7 +469,7 @@ static const char* own_error(int32_t code) {
     case CUTEGEN_BAD_ARGUMENT: return "an argument is not valid";
     case CUTEGEN_GRID_TOO_LARGE: return "the problem needs more CTAs than one launch can have";
     case CUTEGEN_BAD_EXTENT: return "the kernel counts in 32 bits, whole tiles included";
-    case CUTEGEN_BAD_POINTER: return "a matrix is missing or overlaps D";
+    case CUTEGEN_BAD_POINTER: return "a matrix or vector is missing, is one too many, or overlaps D";
     case CUTEGEN_BAD_STRIDE: return "a leading stride does not fit its matrix";
     case CUTEGEN_MISALIGNED: return "the kernel was built for better aligned matrices; a smaller align in its config takes these";
     default: return NULL;

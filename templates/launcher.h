@@ -1,6 +1,10 @@
 /* {{ name }}.h: call the kernel {{ name }} from C or C++.
  *
+//{% if launch.vectors %}
+ *   D(m,n) = alpha * scale_a(m) * scale_b(n) * sum_k A(m,k) * B(n,k) + bias(n) + beta * C(m,n)
+//{% else %}
  *   D(m,n) = alpha * sum_k A(m,k) * B(n,k) + beta * C(m,n)
+//{% endif %}
  *
  * built for {{ target }}, with PTX for {{ virtual }}; alpha and beta are applied in {{ launch.scale }}.
  *
@@ -9,6 +13,15 @@
 //{% set ld = "ld" ~ op.name|lower %}
  *   {{ "%-7s %-8s %-14s %-17s"|format(op.name, {"A": "M x K", "B": "N x K"}.get(op.name, "M x N"), op.dtype ~ ", " ~ op.bytes ~ " B", op.run|upper) }} {{ op.align }} B{{ ": " ~ ld ~ " and " ~ op.run|upper ~ " are multiples of " ~ op.elements if op.elements > 1 else ", as any element is" }}
 //{% endfor %}
+//{% if launch.vectors %}
+ *
+ *   vector   extent  elements
+//{% for vector in launch.vectors %}
+ *   {{ "%-8s %-7s %s"|format(vector.name, vector.extent|upper, vector.dtype) }}, {{ vector.element.bytes }} B, side by side
+//{% endfor %}
+ *
+ * What stands in the formula and not in this table is 1, or 0 for bias. A vector may not overlap D.
+//{% endif %}
  *
  * Alignment is of the address, of the leading stride and of the contiguous extent: a vector copy neither starts nor
  * ends off its width. Leading strides (lda, ldb, ldc, ldd) count elements from one contiguous run to the next. They are
@@ -33,7 +46,7 @@ extern "C" {
 #endif
 
 #ifndef CUTEGEN_ABI
-#define CUTEGEN_ABI 2
+#define CUTEGEN_ABI 3
 
 /* The problem: what to multiply. */
 typedef struct {
@@ -45,6 +58,9 @@ typedef struct {
   int32_t m, n, k;
   int32_t reserved;            /* 0 */
   double alpha, beta;
+  const void* scale_a;         /* of these three those that the kernel takes; the others are null */
+  const void* scale_b;
+  const void* bias;
 } CutegenParams;
 
 /* One launch. */
@@ -79,7 +95,7 @@ typedef struct {
 #define CUTEGEN_BAD_ARGUMENT (-4)   /* no struct, an unknown device or flag, or reserved is not 0 */
 #define CUTEGEN_GRID_TOO_LARGE (-5) /* D has more tiles than a launch can have CTAs */
 #define CUTEGEN_BAD_EXTENT (-6)     /* m, n or k is negative, or too large to be counted in 32 bits */
-#define CUTEGEN_BAD_POINTER (-7)    /* a matrix that is needed is null, or A or B is D */
+#define CUTEGEN_BAD_POINTER (-7)    /* a matrix or vector that is needed is null, one that is not is given, or A or B is D */
 #define CUTEGEN_BAD_STRIDE (-8)     /* a leading stride is too short, negative, or beyond 64-bit offsets */
 #define CUTEGEN_MISALIGNED (-9)     /* an address, a leading stride or a contiguous extent */
 
@@ -88,7 +104,7 @@ typedef struct {
 #define CUTEGEN_LOADED_CUBIN 1
 #define CUTEGEN_LOADED_PTX 2
 
-#elif CUTEGEN_ABI != 2
+#elif CUTEGEN_ABI != 3
 #error "headers of two cutegen versions that do not fit together"
 #endif
 
@@ -108,7 +124,8 @@ int32_t {{ name }}_attributes(int32_t device, CutegenAttributes* attributes);
  * step and what it got. The text is valid until this thread asks again. */
 const char* {{ name }}_error_string(int32_t code);
 
-/* What this kernel takes, as JSON: name, target, tile, threads, and dtype, major and align of a, b, c and d. */
+/* What this kernel takes, as JSON: name, target, tile, threads, dtype, major and align of a, b, c and d,
+ * and dtype and kind (per) of the vectors. */
 const char* {{ name }}_describe(void);
 
 /* The same functions under names that do not depend on the kernel, for dlopen. */

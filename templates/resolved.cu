@@ -22,10 +22,22 @@ using namespace cute;
 
 //{% include "parts/epilogue.cu" %}
 
+//{% if vectors %}
+//{% include "parts/vectors.cu" %}
+
+namespace plain {
+
+//{% endif %}
 //{% if store == "smem" %}
 //{% include "parts/store_smem.cu" %}
 //{% else %}
 //{% include "parts/store_direct.cu" %}
+//{% endif %}
+//{% if vectors %}
+
+}  // namespace plain
+
+//{% include "parts/store_vectors.cu" %}
 //{% endif %}
 
 }  // namespace {{ name }}

@@ -15,10 +15,24 @@ using namespace cute;
 
 //{% include "parts/wgmma_producer.cu" %}
 
+//{% include "parts/wgmma_stage.cu" %}
+
+//{% if sum_sets %}
+//{% include "parts/wgmma_mainloop_promoted.cu" %}
+//{% else %}
 //{% include "parts/wgmma_mainloop.cu" %}
+//{% endif %}
+
+//{% include "parts/wgmma_finish.cu" %}
 
 //{% include "parts/epilogue.cu" %}
 
+//{% if vectors %}
+//{% include "parts/wgmma_vectors.cu" %}
+
+namespace plain {
+
+//{% endif %}
 //{% if store == "tma" and out.d_n_major %}
 //{% include "parts/wgmma_store_tma.cu" %}
 //{% elif store == "tma" %}
@@ -27,6 +41,12 @@ using namespace cute;
 //{% include "parts/store_direct.cu" %}
 
 //{% include "parts/wgmma_store_direct.cu" %}
+//{% endif %}
+//{% if vectors %}
+
+}  // namespace plain
+
+//{% include "parts/wgmma_store_vectors.cu" %}
 //{% endif %}
 
 //{% include "parts/wgmma_consumer.cu" %}

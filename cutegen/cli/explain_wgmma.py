@@ -15,6 +15,7 @@ __all__ = ["wgmma_facts", "wgmma_rows"]
 def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
     from cutegen.arch import arch
+    from cutegen.resources_wgmma import sum_sets
 
     limits, shared = arch(plan.arch), plan.shared
     accumulators = plan.atom.registers * plan.groups.atoms_m
@@ -47,6 +48,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
             for operand in (plan.a, plan.b)
         },
         "d_chunk_bytes": list(shared.chunks),
+        "sum_sets": sum_sets(plan.config),
     }
 
 
@@ -90,4 +92,7 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
     if plan.shared.chunk_columns:
         store = f"bulk stores of {plan.shared.chunk_columns} columns by 128 B along M, transposed"
     rows.append(["store D", store])
+    if found["sum_sets"]:
+        sums = f"{found['sum_sets']} x {found['accumulator_registers']} registers of sums"
+        rows.append(["promotion", f"after each stage, {sums}"])
     return rows

@@ -172,6 +172,7 @@ def _run_on_gpu(
         inputs.c,
         alpha=alpha,
         beta=beta,
+        **inputs.vectors,
         exact=exact,
         thread_of=thread_finder(plan),
         repro=shlex.join(
@@ -220,7 +221,7 @@ def _launch(kernel: Kernel, inputs: Inputs, shape: tuple[int, int], alpha: float
     )
     out = out.to(torch_type)
     out = out if output.major == "n" else out.t()
-    kernel(inputs.a, inputs.b, inputs.c, out, alpha, beta, b_is="nk")
+    kernel(inputs.a, inputs.b, inputs.c, out, alpha, beta, **inputs.vectors, b_is="nk")
     try:
         torch.cuda.synchronize()
     except RuntimeError as exc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,12 @@ from cutegen.emulator.maps import MAP_BYTES, MAPS_OFFSET, map_arguments
 from cutegen.emulator.report import EmulatorReport
 from cutegen.errors import ArgumentError
 from cutegen.render import LaunchSpec, RenderedKernel
+from cutegen.vectors import VECTOR_NAMES, Vector
 
 __all__ = ["EmulatedKernel", "Matrix", "compile"]
+
+#: Of the pointers to scales and bias in the parameters.
+_VECTORS_OFFSET = 96
 
 #: Of a persistent kernel: few, so that each takes tile after tile.
 _RESIDENT_CLUSTERS = 3
@@ -106,6 +110,7 @@ class EmulatedKernel:
         *,
         alpha: float = 1.0,
         beta: float = 0.0,
+        vectors: Mapping[str, Any] | None = None,
         leading: Sequence[int] | None = None,
         sanitize: bool = True,
         processes: int | None = None,
@@ -122,6 +127,8 @@ class EmulatedKernel:
             c: C, (M,N); not read when beta is 0. It may be ``d`` itself.
             alpha: Factor of the product.
             beta: Factor of C.
+            vectors: What the config has of ``scale_a``, ``scale_b`` and ``bias``: contiguous arrays or
+                tensors, or a :class:`Matrix` of one column.
             leading: Leading strides of A, B, C, D in elements, where the arrays do not tell them.
             sanitize: Check every access and count its cost.
             processes: Worker processes; by default as many as there are cores, for more than a few CTAs.
@@ -142,9 +149,14 @@ class EmulatedKernel:
                 raise ArgumentError(f"{name.lower()} must be {want} (got {given[name].shape})")
         del kb
         buffers, where = _buffers(given)
+        pointers = [("ABCD".index(x) * 8, *where[x]) for x in given]
+        for vector in self.launch.vectors:
+            buffer = _vector_buffer(vector, (vectors or {}).get(vector.name), vector.length(m, n))
+            pointers.append((_VECTORS_OFFSET + VECTOR_NAMES.index(vector.name) * 8, len(buffers), 0))
+            buffers = (*buffers, buffer)
         lds = list(leading or (given[x].leading if x in given else n for x in "ABCD"))
         try:
-            parameters = struct.pack("<4q4q4i2d", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta)
+            parameters = struct.pack("<4q4q4i2d3q", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta, 0, 0, 0)
         except (struct.error, OverflowError, TypeError) as error:
             raise ArgumentError(
                 f"extents must fit into 32 bits, leading strides into 64, alpha and beta into a double (got "
@@ -152,8 +164,7 @@ class EmulatedKernel:
             ) from error
         extents = {"A": (m, k), "B": (n, k), "D": (m, n)}
         maps = map_arguments(self.launch.maps, extents, dict(zip("ABCD", lds, strict=True)), where)
-        if maps:
-            parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
+        parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
         clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
         per_cluster = self.launch.cluster[0] * self.launch.cluster[1]
         tiles = clusters * per_cluster
@@ -161,7 +172,7 @@ class EmulatedKernel:
             compiled=self.compiled,
             entry=self.launch.kernel,
             parameters=parameters,
-            pointers=tuple(("ABCD".index(x) * 8, *where[x]) for x in given),
+            pointers=tuple(pointers),
             maps=maps,
             buffers=buffers,
             grid=(tiles, 1, 1),
@@ -226,3 +237,22 @@ def _buffers(given: dict[str, Matrix]) -> tuple[tuple[Buffer, ...], dict[str, tu
             )
         )
     return tuple(buffers), where
+
+
+def _vector_buffer(vector: Vector, array: Any, length: int) -> Buffer:
+    """A vector's buffer.
+
+    Raises:
+        ArgumentError: It is missing, or has another number of elements.
+    """
+    if array is None:
+        raise ArgumentError(f"{vector.name} must be given, as epilogue.{vector.name} is {vector.kind}")
+    if not isinstance(array, Matrix):
+        array = Matrix.of(array.reshape(-1, 1), vector.name)
+    size = vector.element.bytes
+    if array.shape != (length, 1) or array.bytes != length * size:
+        raise ArgumentError(
+            f"{vector.name} must be {length} contiguous elements of {size} bytes "
+            f"(got {array.shape[0]} of {array.element} bytes)"
+        )
+    return Buffer(name=vector.name, address=array.address, bytes=array.bytes, element=size, writable=False)

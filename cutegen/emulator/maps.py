@@ -9,7 +9,7 @@ from cutegen.operands.wgmma import TensorMap
 
 __all__ = ["MAPS_OFFSET", "MAP_BYTES", "map_arguments"]
 
-#: Of the maps in the parameters: behind 96 bytes, at a multiple of a map's alignment.
+#: Of the maps in the parameters: behind all others, at a multiple of a map's alignment.
 MAPS_OFFSET = 128
 
 #: Bytes of a CUtensorMap.

@@ -11,6 +11,7 @@ from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, MmaAtom
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.fuzz.hopper import odd_fields, wgmma_data
+from cutegen.fuzz.vectors import vector_fields
 from cutegen.resolve import resolve
 from cutegen.rules import judge
 
@@ -71,7 +72,7 @@ def sparse_config(
     if mainloop != "direct" and rng.random() < 0.4:
         data["stages"] = rng.randint(1, 6)
     if rng.random() < 0.3:
-        data["epilogue"] = {"store": rng.choice(["direct", "smem"])}
+        data["epilogue"] = {"store": rng.choice(["direct", "smem"]), **vector_fields(rng)}
     if rng.random() < 0.3:
         data["scheduler"] = {"raster": rng.choice("mn"), "group": rng.choice([1, 2, 3, 8])}
     if rng.random() < 0.1:
@@ -152,7 +153,7 @@ def odd_config(rng: Random, **choices: Any) -> GemmConfig:
         elif kind == "warps":
             data["tiled_mma"]["layout"] = _warps(rng, atom, None)
         else:
-            data["epilogue"]["store"] = rng.choice(["direct", "smem"])
+            data["epilogue"] = {"store": rng.choice(["direct", "smem"]), **vector_fields(rng)}
     return GemmConfig.model_validate(data)
 
 

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from cutegen.dtypes import dtype
+from cutegen.fuzz.vectors import vector_fields
 
 __all__ = ["odd_fields", "wgmma_data"]
 
@@ -42,7 +43,8 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "stages": rng.randint(1, 8),
         "schedule": rng.choice(["pingpong", "cooperative"]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
-        "epilogue": {"store": rng.choice(["tma", "tma", "direct"])},
+        "epilogue": {"store": rng.choice(["tma", "tma", "direct"]), **vector_fields(rng)},
+        "promote": _unit(element) * rng.choice([1, 2, 4, 4]),
         "scheduler": {
             "kind": rng.choice(["static", "persistent"]),
             "raster": rng.choice("mn"),
@@ -51,8 +53,13 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
     }
 
 
+def _unit(element: str) -> int:
+    """Elements of K that one operation takes."""
+    return 32 // dtype(element).bytes  # type: ignore[arg-type]
+
+
 def _tile(rng: Random, element: str) -> list[int]:
-    unit = 32 // dtype(element).bytes  # type: ignore[arg-type]
+    unit = _unit(element)
     return [
         64 * rng.choice([1, 1, 2, 2, 2, 3, 4]),
         8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24]),

@@ -70,6 +70,11 @@ class Layout:
         return product(self.shape)
 
     @property
+    def modes(self) -> list[tuple[int, int]]:
+        """(extent, stride) of each mode, nested ones as well, the fastest first."""
+        return list(zip(_flatten(self.shape), _flatten(self.stride), strict=True))
+
+    @property
     def cosize(self) -> int:
         """One more than the largest offset (strides are not negative)."""
         pairs = zip(_flatten(self.shape), _flatten(self.stride), strict=True)

@@ -135,6 +135,31 @@ class OutputPlan:
     atoms_n: int
     vector: int
 
+    @property
+    def rows(self) -> tuple[Layout, Layout]:
+        """A thread's rows: (accumulator) to row, and (row) to M."""
+        return _grid(self.register_m)
+
+    @property
+    def columns(self) -> tuple[Layout, Layout]:
+        """A thread's columns: (accumulator) to column, and (column) to N."""
+        return _grid(self.register_n)
+
+
+def _grid(places: Layout) -> tuple[Layout, Layout]:
+    """The places of (accumulator) to place, numbered: (accumulator) to number, and (number) to place."""
+    extents, strides, numbers, count = [1], [0], [], 1
+    for extent, stride in places.modes:
+        numbers.append(count if stride else 0)
+        if stride:
+            extents.append(extent)
+            strides.append(stride)
+            count *= extent
+    return (
+        Layout(tuple(extent for extent, _ in places.modes), tuple(numbers)),
+        Layout(tuple(extents[1:] or extents), tuple(strides[1:] or strides)),
+    )
+
 
 def fault(rule: str, field: str, got: str, need: str, fix: str) -> PlanFault:
     """A fault with its violation."""

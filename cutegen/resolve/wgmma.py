@@ -16,6 +16,7 @@ from cutegen.operands.model import Which
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
 from cutegen.resolve.bounds import sane
 from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
+from cutegen.vectors import vectors_of
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_ATOMS, WGMMA_M
 
 __all__ = ["prefers_wgmma", "resolve_wgmma"]
@@ -24,8 +25,11 @@ Extents = tuple[int, int, int]
 
 _ROWS = (128, 64)
 _COLUMNS = (256, 192, 128, 64, 32, 16, 8)
+_PROMOTED_COLUMNS = (128, 192, 64, 32, 16, 8)  # first what leaves registers for two sets of sums
 _ROW_BYTES = (128, 64, 32)  # of a k-tile: the widest swizzle, then the others
 _PINGPONG_ACCUMULATORS = 208  # registers beyond which a second warpgroup's epilogue would spill
+_VECTOR_REGISTERS = 16  # of which scales and bias need a few
+_STEP_BYTES = 32  # of one operation along K
 _GROUP = 8
 _TYPES = {(atom.a, atom.b, atom.acc) for atom in WGMMA_ATOMS.values()}
 
@@ -40,23 +44,34 @@ def _tiles(cfg: GemmConfig) -> Iterator[Extents]:
     m, n, _ = cfg.tiled_mma.layout or (1, 1, 1)
     rows = _ROWS if m < 3 else (WGMMA_M * m,)
     if atom is None:
-        columns = [n * c for c in _COLUMNS]
+        columns = [n * c for c in (_COLUMNS if cfg.promote is None else _PROMOTED_COLUMNS)]
         wide = [c for c in columns if 128 <= c <= 256]
         groups = [wide, [c for c in columns if c not in wide]]
     else:
         groups = [[i * atom.shape[1]] for i in ((1, 2, 3) if cfg.tiled_mma.layout is None else (n,))]
     for group in groups:
         for blk_m in rows:
-            for row in _ROW_BYTES:
-                yield from ((blk_m, blk_n, row // size) for blk_n in group)
+            for blk_k in _depths(cfg, size):
+                yield from ((blk_m, blk_n, blk_k) for blk_n in group)
+
+
+def _depths(cfg: GemmConfig, size: int) -> list[int]:
+    """BLK_K: what is promoted, if it can be one k-tile."""
+    promoted = (cfg.promote or 0) * size
+    if promoted and promoted % _STEP_BYTES == 0 and promoted <= 2 * _ROW_BYTES[0]:
+        return [promoted // size]
+    return [row // size for row in _ROW_BYTES]
 
 
 def _schedules(cfg: GemmConfig, tile: Extents) -> list[ScheduleName]:
     if cfg.schedule is not None:
         return [cfg.schedule]
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
+    if cfg.promote is not None:
+        accumulators *= 2
+    most = _PINGPONG_ACCUMULATORS - (_VECTOR_REGISTERS if vectors_of(cfg) else 0)
     alone = cfg.tiled_mma.layout in (None, (1, 1, 1)) and (cfg.cluster or (1, 1, 1)) == (1, 1, 1)
-    if alone and tile[0] <= _ROWS[0] and accumulators <= _PINGPONG_ACCUMULATORS:
+    if alone and tile[0] <= _ROWS[0] and accumulators <= most:
         return ["pingpong", "cooperative"]
     return ["cooperative"]
 
@@ -126,7 +141,7 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
     if cfg.arch != "sm_90a":
         return False
     mma, store = cfg.tiled_mma, cfg.epilogue.store
-    if cfg.schedule or cfg.cluster not in (None, (1, 1, 1)) or mma.atom in WGMMA_ATOMS:
+    if cfg.schedule or cfg.promote or cfg.cluster not in (None, (1, 1, 1)) or mma.atom in WGMMA_ATOMS:
         return True
     if store == "tma" or cfg.scheduler.kind == "persistent":
         return True

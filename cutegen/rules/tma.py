@@ -145,6 +145,7 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     stated = {
         "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
         "schedule": given.schedule,
+        "promote": given.promote,
         "scheduler.kind": "persistent" if given.scheduler.kind == "persistent" else None,
         "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
     }

@@ -8,8 +8,8 @@ from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
 from cutegen.resources_wgmma import (
     EPILOGUE_REGISTERS,
-    accumulator_registers,
     accumulators_fit,
+    live_registers,
     most_stages,
     register_split,
     shared_memory,
@@ -259,16 +259,45 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
         return
     if accumulators_fit(cfg):
         return
-    groups, accumulators = warpgroups(cfg), accumulator_registers(cfg)
+    groups, accumulators = warpgroups(cfg), live_registers(cfg)
     budget = register_split(groups.count, accumulators)[1]
     m, n, k = facts.tile
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(
         field="tile",
-        got=f"{accumulators} registers of accumulators per thread",
+        got=f"{accumulators} registers of accumulators{' and sums' * (cfg.promote is not None)} per thread",
         need=f"at most {budget - EPILOGUE_REGISTERS} of a consumer's {budget} registers",
         fix=f"use tile: {yaml_list(smaller)} or more warpgroups",
     )
+
+
+@rule(
+    "wgmma-promote",
+    "wgmma",
+    reason="The sums of a stage are f32 and start from zero, and CUDA cores add them while the next stage is "
+    "multiplied. ptxas serialises the products when that depends on a count of stages.",
+    source="templates/parts/wgmma_mainloop_promoted.cu; ptxas, C7514",
+)
+def wgmma_promote(facts: Facts) -> Iterator[Finding]:
+    """Promotion adds the f32 sums of whole stages."""
+    cfg = facts.cfg
+    if cfg.promote is None:
+        return
+    if cfg.accumulator != "f32":
+        yield Finding(
+            field="promote",
+            got=f"{cfg.promote} with accumulator: {cfg.accumulator}",
+            need="only f32 sums are promoted",
+            fix="leave promote out, or use accumulator: f32",
+        )
+    if facts.tile is not None and not facts.blamed("tile") and cfg.promote != facts.tile[2]:
+        m, n, k = facts.tile
+        yield Finding(
+            field="promote",
+            got=str(cfg.promote),
+            need=f"must be BLK_K, {k}",
+            fix=f"use promote: {k}, or tile: {yaml_list((m, n, cfg.promote))}",
+        )
 
 
 @rule(

@@ -29,6 +29,17 @@ struct Config {
       MMA_Atom<{{ cute.mma_op }}>{},
       {{ cute.atom_layout }}{},
       {{ cute.permutation }}{}));
+//{% if vectors %}
+
+  // What D's elements meet, over (M,N): a vector along one of them, or one element for all
+  static constexpr bool SCALE_A   = {{ vectors.scale_a is not none }};
+  static constexpr bool SCALE_B   = {{ vectors.scale_b is not none }};
+  static constexpr bool WITH_BIAS = {{ vectors.with_bias }};
+  using ElementBias  = {{ vectors.bias }};
+  using StrideScaleA = {{ "Stride<_1,_0>" if vectors.scale_a == "row" else "Stride<_0,_0>" }};
+  using StrideScaleB = {{ "Stride<_0,_1>" if vectors.scale_b == "column" else "Stride<_0,_0>" }};
+  using StrideBias   = Stride<_0,_1>;
+//{% endif %}
 //{% if mainloop != "direct" %}
 
   // Shared memory: the layout atom, repeated over the tile and the stages

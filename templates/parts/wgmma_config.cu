@@ -30,6 +30,9 @@ struct Config {
   using FragmentC = {{ fragment_c }};  // (MMA,MMA_M)
   static constexpr int ATOMS_M = {{ atoms_m }};  // of one warpgroup
   static constexpr int K_STEPS = {{ k_steps }};  // wgmma along one k-tile
+//{% if sum_sets %}
+  static constexpr int SUM_SETS = {{ sum_sets }};  // of the tensor cores' sums of a stage, beside the accumulators
+//{% endif %}
 };
 
 //{% for op in operands %}

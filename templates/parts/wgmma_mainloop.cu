@@ -1,48 +1,3 @@
-// A matrix descriptor; offsets in units of 16 bytes add to its low bits.
-template <class Operand>
-CUTE_DEVICE uint64_t descriptor(uint32_t address) {
-  constexpr uint64_t FIELDS = uint64_t(Operand::SWIZZLE_MODE) << 62 | uint64_t(Operand::STRIDE_BYTES / 16) << 32 |
-                              uint64_t(Operand::LEADING_BYTES / 16) << 16;
-  return FIELDS | (address & 0x3ffff) >> 4;
-}
-
-// An operation's accumulators as it takes them: f16 in pairs, integers without a sign.
-using Accumulator = remove_extent<Config::Mma::CRegisters>::type;
-static constexpr int ACCUMULATORS = extent<Config::Mma::CRegisters>::value;
-
-// One wgmma: 64 rows of the tile against all columns of the warpgroup.
-template <class Fragment, int... I>
-CUTE_DEVICE void wgmma(uint64_t a, uint64_t b, Fragment&& acc, SM90::GMMA::ScaleOut scale, int_sequence<I...>) {
-  Config::Mma::fma(a, b, acc(I)..., scale);
-}
-
-// tCrC += A * B^T of one stage, asynchronously; the first stage of a tile overwrites instead of adding.
-template <class FragmentC>
-CUTE_DEVICE void mma_stage(uint64_t a, uint64_t b, FragmentC& tCrC, bool first) {
-  warpgroup_arrive();
-  CUTE_UNROLL
-  for (int k = 0; k < Config::K_STEPS; ++k) {
-    auto scale = k == 0 && first ? SM90::GMMA::ScaleOut::Zero : SM90::GMMA::ScaleOut::One;
-    CUTE_UNROLL
-    for (int m = 0; m < Config::ATOMS_M; ++m) {
-      auto rC = recast<Accumulator>(tCrC(_, m));
-      wgmma(a + (OperandA::AtomBytes{}(m) + OperandA::StepBytes{}(k)) / 16, b + OperandB::StepBytes{}(k) / 16, rC,
-            scale, make_int_sequence<ACCUMULATORS>{});
-    }
-  }
-  warpgroup_commit_batch();
-}
-
-// The accumulators change behind the compiler's back until a wait: keep their uses on the right side of it.
-template <class FragmentC>
-CUTE_DEVICE void fence_accumulators(FragmentC& tCrC) {
-  auto rC = recast<Accumulator>(tCrC);
-  CUTE_UNROLL
-  for (int i = 0; i < size(rC); ++i) {
-    warpgroup_fence_operand(rC(i));
-  }
-}
-
 // tCrC = A * B^T of one tile. One stage is multiplied while the one before it is given back.
 template <class FragmentC>
 CUTE_DEVICE void mainloop(int k_tiles, uint32_t smem_a, uint32_t smem_b, Barriers& barriers, Cluster const& cluster,
@@ -60,13 +15,4 @@ CUTE_DEVICE void mainloop(int k_tiles, uint32_t smem_a, uint32_t smem_b, Barrier
     previous = slot;
     slot.next();
   }
-}
-
-// Wait for the last stage and give it back.
-template <class FragmentC>
-CUTE_DEVICE void finish(Barriers& barriers, Cluster const& cluster, Slot slot, FragmentC& tCrC) {
-  warpgroup_wait<0>();
-  fence_accumulators(tCrC);
-  int last = slot.index > 0 ? slot.index - 1 : Config::STAGES - 1;
-  cluster.release(barriers.empty[last]);
 }

@@ -11,13 +11,18 @@ import pytest
 import cutegen
 from cutegen.build import Artifact, compile_kernel
 from cutegen.config import GemmConfig
+from cutegen.resources_wgmma import accumulator_registers, sum_sets
 from tests.support import sass
 from tests.support.wgmma_variants import VARIANTS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 
 #: Each takes templates or operations that the examples do not.
-COMPILED = ("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box")
+COMPILED = (
+    *("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box"),
+    *("s8_scaled", "scaled_m_major", "scaled_direct", "scaled_f16_in_f16"),
+    *("promoted", "promoted_one_set", "promoted_pingpong"),
+)
 
 
 #: What ptxas says of wgmma that it mends: C7510 to C7515, one after the other; C7517, C7519, a wait or an
@@ -51,10 +56,13 @@ def test_examples_compile_to_a_tight_loop(path: Path) -> None:
     check_build(artifact)
     plan = cutegen.plan(config)
     kind = "QGMMA" if plan.config.a.dtype in ("e4m3", "e5m2") else "HGMMA"
-    expected = plan.groups.atoms_m * (plan.tile[2] // plan.atom.shape[2])
+    sets = sum_sets(plan.config)
+    expected = max(1, sets) * plan.groups.atoms_m * (plan.tile[2] // plan.atom.shape[2])
+    adds = sets * accumulator_registers(plan.config)
     loop = sass.shortest_loop(sass.instructions(sass.nvdisasm(), artifact.cubin), kind, expected)
     assert sum(kind in line for line in loop) == expected
-    assert len(loop) < 5 * expected + 50, "\n".join(loop)
+    assert len(loop) < 5 * expected + adds + 50, "\n".join(loop)
+    assert sum("FADD" in line for line in loop) == adds
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -16,6 +16,7 @@ import pytest
 from cutegen.launcher import launcher_command, library_name, render_launcher
 from cutegen.render import LaunchSpec
 from cutegen.toolchain.host import find_host_compiler
+from cutegen.vectors import Vector
 from tests.support.build_fakes import kernel, launch_spec
 
 SUPPORT = Path(__file__).parent.parent / "support"
@@ -201,7 +202,39 @@ def test_the_largest_extents(rig: Rig) -> None:
 def test_null_matrices(name: str, rig: Rig) -> None:
     code, words, calls = rig.run(("launch", {name: 0}), ("error", -7), ("calls", None))
     assert (code, calls) == (-7, [])
-    assert words == f"{name} is null: a matrix is missing or overlaps D (-7)"
+    assert words == f"{name} is null: a matrix or vector is missing, is one too many, or overlaps D (-7)"
+
+
+@pytest.mark.parametrize("name", ["scale_a", "scale_b", "bias"])
+def test_a_vector_too_many(name: str, rig: Rig) -> None:
+    code, words, calls = rig.run(("launch", {name: 0xF0}), ("error", -7), ("calls", None))
+    assert (code, calls) == (-7, [])
+    assert words.startswith(f"{name} is given, and this kernel takes none: ")
+
+
+def test_vectors(rig: Rig) -> None:
+    vectors = (
+        Vector(name="scale_a", kind="row", dtype="f32", extent="m"),
+        Vector(name="bias", kind="column", dtype="bf16", extent="n"),
+    )
+    library = build_launcher(rig.root / "vectors", "scaled", launch_spec(vectors=vectors))
+    given = {"scale_a": 0xF0, "bias": 0xE2}
+    for fields, code, said in (
+        (given, 0, ""),
+        ({"bias": 0xE2}, -7, "scale_a is null"),
+        ({"scale_a": 0xF0}, -7, "bias is null"),
+        (given | {"scale_b": 0xF0}, -7, "scale_b is given, and this kernel takes none"),
+        (given | {"scale_a": 0xF2}, -9, "scale_a lies 2 bytes beyond a multiple of 4 bytes"),
+        (given | {"bias": 0xE1}, -9, "bias lies 1 bytes beyond a multiple of 2 bytes"),
+        ({"m": 0}, 0, ""),
+    ):
+        got, words = rig.run(("launch", fields), ("error", code), library=library)
+        assert got == code, fields
+        assert words.startswith(said)
+    description = json.loads(rig.run(("describe", None), library=library)[0])
+    assert description["scale_a"] == {"dtype": "f32", "per": "row"}
+    header = (rig.root / "vectors" / "scaled.h").read_text()
+    assert "scale_a  M       f32, 4 B" in header
 
 
 @pytest.mark.parametrize(
@@ -508,7 +541,7 @@ def test_the_description(rig: Rig) -> None:
 
 
 def test_the_abi_version(rig: Rig) -> None:
-    assert rig.run(("abi", None)) == [2]
+    assert rig.run(("abi", None)) == [3]
 
 
 # ---- the library and its header
@@ -592,5 +625,5 @@ def test_a_program_links_two_kernels(
     assert done.stdout.splitlines() == [
         "0 0 0 0",
         "0 1 the CUDA driver library is missing or too old (-1)",
-        "96 65536",
+        "120 65536",
     ]

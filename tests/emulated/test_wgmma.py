@@ -13,6 +13,16 @@ from tests.support.wgmma_variants import VARIANTS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 
+#: What is run in many orders of threads.
+ORDERED = (
+    "pingpong_cluster",
+    "three_consumers",
+    "cluster_of_four",
+    "s8_scaled",
+    "scaled_m_major",
+    "promoted",
+)
+
 #: Multiples of 16, as bulk copies of 8-bit rows need them; parts of tiles, less than a tile, no K.
 SHAPES = ((304, 528, 208), (16, 32, 80), (128, 64, 0))
 
@@ -38,7 +48,7 @@ def test_examples_are_exact_and_clean(path: Path) -> None:
     run(config, (272, 272, 144), beta=1.0)
 
 
-@pytest.mark.parametrize("name", ["pingpong_cluster", "three_consumers", "cluster_of_four"])
+@pytest.mark.parametrize("name", ORDERED)
 def test_every_order_of_threads_is_clean(name: str) -> None:
     for seed in range(1, 21):
         run(VARIANTS[name], (272, 272, 208), seed=seed, beta=1.0)

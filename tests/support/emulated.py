@@ -50,7 +50,7 @@ def encode(x: Array, dtype: str) -> Array:
     kind = np.dtype(_NUMPY[dtype])
     if kind.kind in "iu":
         info = np.iinfo(kind)
-        return np.clip(x, info.min, info.max).astype(kind)
+        return np.clip(np.rint(x), info.min, info.max).astype(kind)
     return np.asarray(x).astype(kind)
 
 
@@ -86,16 +86,36 @@ class Problem:
         self.c = _stored(c, config.c.dtype or "f32", config.c.major == "n")
         self.d = _stored(np.zeros((m, n)), self.dtype, config.d.major == "n")
         self.d[...] = np.frombuffer(b"\x7b" * self.d.itemsize, dtype=self.d.dtype)[0]
-        self.want = decode(encode(a @ b.T + int(beta) * c, self.dtype), self.dtype)
+        self.vectors, row, column, bias = _vectors(config, rng, m, n)
+        self.want = decode(encode(row * (a @ b.T) * column + bias + int(beta) * c, self.dtype), self.dtype)
 
     def run(self, kernel: emulator.EmulatedKernel, **options: Any) -> emulator.EmulatorReport:
         """Run a kernel on it."""
-        return kernel.run(self.a, self.b, self.d, self.c, beta=self.beta, **options)
+        return kernel.run(self.a, self.b, self.d, self.c, beta=self.beta, vectors=self.vectors, **options)
 
     @property
     def exact(self) -> bool:
         """Whether D is what it must be, bit for bit."""
         return bool(np.array_equal(decode(self.d, self.dtype), self.want))
+
+
+def _vectors(
+    config: GemmConfig, rng: np.random.Generator, m: int, n: int
+) -> tuple[dict[str, Array], Array, Array, Array]:
+    """Scales of powers of two and a small bias: as arguments, and as numbers (M,1), (1,N) and (1,N)."""
+    numbers = {
+        "scale_a": 2.0 ** rng.integers(-2, 2, (m, 1) if config.epilogue.scale_a == "row" else (1, 1)),
+        "scale_b": 2.0 ** rng.integers(-2, 2, (1, n) if config.epilogue.scale_b == "column" else (1, 1)),
+        "bias": rng.integers(-2, 3, (1, n)).astype(np.float64),
+    }
+    arguments = {}
+    for name, units in (("scale_a", 1.0), ("scale_b", 1.0), ("bias", 0.0)):
+        if getattr(config.epilogue, name) is None:
+            numbers[name] = np.full((1, 1), units)
+        else:
+            wide = name == "bias" and config.d.dtype in ("f16", "bf16", "f64")
+            arguments[name] = encode(numbers[name].ravel(), config.d.dtype if wide else "f32")
+    return arguments, numbers["scale_a"], numbers["scale_b"], numbers["bias"]
 
 
 def _stored(x: Array, dtype: str, rows_first: bool) -> Array:

@@ -266,7 +266,7 @@ def run_exact(
     config = kernel.config
     inputs = exact_inputs(config, m, n, k, seed=seed, with_c=beta != 0, device=device)
     out, unharmed = guarded_output(config, m, n, device)
-    kernel(inputs.a, inputs.b, inputs.c, out, alpha, beta, b_is="nk")
+    kernel(inputs.a, inputs.b, inputs.c, out, alpha, beta, **inputs.vectors, b_is="nk")
     sizes = f"--m {m} --n {n} --k {k} --seed {seed} --alpha {alpha:g} --beta {beta:g}"
     report = check(
         config,
@@ -276,6 +276,7 @@ def run_exact(
         inputs.c,
         alpha=alpha,
         beta=beta,
+        **inputs.vectors,
         thread_of=thread_table(config),
         repro=f"cutegen run config.yaml {sizes}",
     )

@@ -18,6 +18,7 @@ class Launch(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("lda", "ldb", "ldc", "ldd")),
         *((name, ctypes.c_int32) for name in ("m", "n", "k", "reserved")),
         *((name, ctypes.c_double) for name in ("alpha", "beta")),
+        *((name, ctypes.c_void_p) for name in ("scale_a", "scale_b", "bias")),
         ("stream", ctypes.c_void_p),
         *((name, ctypes.c_int32) for name in ("device", "flags")),
     )

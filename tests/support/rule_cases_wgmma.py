@@ -18,6 +18,7 @@ def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
 
 
 _S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
+_E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3", "d.dtype": "bf16"}
 _N_MAJOR: dict[str, Any] = {"b.major": "n"}
 _ROWS_SHARED: dict[str, Any] = {"tiled_mma.layout": [2, 1, 1]}
 
@@ -99,6 +100,29 @@ WGMMA_CASES = [
         hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[256, 208, 64]),
         "tile",
     ),
+    Case(
+        "wgmma-registers",
+        hopper(_E4M3, tile=[128, 256, 128], promote=128),
+        hopper(_E4M3, tile=[128, 192, 128], promote=128),
+        "tile",
+        ("256 registers of accumulators and sums",),
+    ),
+    Case(
+        "wgmma-promote",
+        hopper(_E4M3, tile=[128, 128, 64], promote=128),
+        hopper(_E4M3, tile=[128, 128, 64], promote=64),
+        "promote",
+        ("promote: 64", "tile: [128, 128, 128]"),
+    ),
+    Case("wgmma-promote", hopper(_E4M3, promote=1000), hopper(_E4M3, promote=96), "promote", ("BLK_K, 128",)),
+    Case(
+        "wgmma-promote",
+        hopper(_E4M3, accumulator="f16", promote=128),
+        hopper(_E4M3, accumulator="f32", promote=128),
+        "promote",
+        ("f32",),
+    ),
+    Case("tma-wgmma-only", config(promote=32), config(), "promote", ("tma_wgmma",)),
     Case("wgmma-unused-fields", hopper({"s2r.a": "SM75_U32x4_LDSM_N"}), hopper(), "s2r.a"),
     Case("wgmma-unused-fields", hopper(fragment_buffers=2), hopper(), "fragment_buffers"),
     Case("tma-wgmma-only", config(schedule="pingpong"), config(), "schedule", ("tma_wgmma",)),

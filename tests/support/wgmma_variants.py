@@ -15,6 +15,9 @@ def _types(a: str, b: str | None = None, **more: Any) -> dict[str, Any]:
 
 
 F16_OUT = {"d.dtype": "f16"}
+OUT_BF16 = {"d.dtype": "bf16"}
+SCALES = {"epilogue": {"scale_a": "row", "scale_b": "column"}}
+ALL_VECTORS = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
 VARIANTS: dict[str, GemmConfig] = {
     "pingpong_odd_columns": hopper(tile=[128, 176, 64]),
     "pingpong_64_rows": hopper(tile=[64, 128, 64], schedule="pingpong"),
@@ -40,5 +43,25 @@ VARIANTS: dict[str, GemmConfig] = {
     "e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[256, 128, 256]),
     "s8_u8": hopper(_types("s8", "u8"), tile=[128, 80, 64]),
     "s8_to_s8": hopper(_types("s8", **{"d.dtype": "s8"}), tile=[192, 192, 128]),
+    "row_scales": hopper({"epilogue": {"scale_a": "row", "bias": "column"}}, tile=[128, 176, 64]),
+    "s8_scaled": hopper(_types("s8", **OUT_BF16, **ALL_VECTORS), tile=[128, 192, 128]),
+    "scaled_m_major": hopper({"d.major": "m", **ALL_VECTORS}, tile=[192, 72, 64]),
+    "scaled_direct": hopper(
+        _types("e4m3", **OUT_BF16, **ALL_VECTORS, **{"d.align": 2}), tile=[128, 256, 128]
+    ),
+    "scaled_along_n": hopper(
+        {"tiled_mma.layout": [1, 2, 1], **SCALES}, tile=[64, 256, 64], cluster=[1, 2, 1]
+    ),
+    "scaled_f16_in_f16": hopper(_types("f16", **SCALES), accumulator="f16", tile=[192, 96, 64]),
+    "scaled_to_s32": hopper(_types("s8", **ALL_VECTORS), tile=[64, 96, 128]),
+    "scaled_to_e4m3": hopper(_types("e4m3", **{"d.dtype": "e4m3"}, **ALL_VECTORS), tile=[64, 64, 64]),
+    "tensor_scales": hopper(
+        _types("e4m3", **{"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}), tile=[64, 128, 128]
+    ),
+    "promoted": hopper(_types("e4m3", **OUT_BF16, **SCALES), tile=[128, 128, 128], promote=128),
+    "promoted_one_set": hopper(_types("e5m2", "e4m3", **OUT_BF16), tile=[128, 192, 64], promote=64),
+    "promoted_pingpong": hopper(
+        _types("e4m3", **OUT_BF16), tile=[64, 128, 128], promote=128, schedule="pingpong", cluster=[2, 1, 1]
+    ),
     "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
 }  # fmt: skip

@@ -320,6 +320,61 @@ class TestCheck:
         assert (report.bad, report.first.m, report.first.n) == (1, 21, 13)
 
 
+class TestVectors:
+    """Scales of rows and columns, or of all, and a bias."""
+
+    ALL = {"scale_a": "row", "scale_b": "column", "bias": "column"}
+
+    def scaled(self, d="f16", **epilogue):
+        return config("f16", "f32", d).replace(epilogue=epilogue or self.ALL)
+
+    def test_by_hand(self):
+        a, b = np.float16([[1, 2], [3, 4]]), np.float16([[1, 0], [1, 1], [0, 1]])
+        vectors = {
+            "scale_a": np.float32([2, 0.5]),
+            "scale_b": np.float32([[1, 2, 4]]),
+            "bias": np.float16([1, 0, -1]),
+        }
+        want = [[4 + 1, 24, 32 - 1], [3 + 1, 14, 16 - 1]]
+        assert reference(self.scaled(), a, b, alpha=2, **vectors).tolist() == want
+        tensor = self.scaled(scale_b="tensor")
+        assert reference(tensor, a, b, scale_b=np.float32(0.5)).tolist() == [[0.5, 1.5, 1.0], [1.5, 3.5, 2.0]]
+
+    def test_exact_inputs(self):
+        cfg = self.scaled("s8")
+        made = exact_inputs(cfg, 24, 16, 32, seed=1)
+        assert [v.shape for v in made.vectors.values()] == [(24,), (16,), (16,)]
+        assert {v.dtype.name for v in made.vectors.values()} == {"float32"}
+        assert set(np.log2(made.vectors["scale_a"])) <= {-2, -1, 0, 1}
+        plain = exact_inputs(cfg.replace(epilogue={}), 24, 16, 32, seed=1)
+        assert plain.vectors == {}
+        assert np.array_equal(plain.a, made.a)
+
+    @pytest.mark.parametrize("exact", [True, False])
+    def test_blocks_of_rows_keep_their_scales(self, monkeypatch, exact):
+        monkeypatch.setattr("cutegen.reference._BLOCK", 100)
+        cfg = self.scaled("f32")
+        made = exact_inputs(cfg, 40, 24, 32)
+        got = reference(cfg, made.a, made.b, **made.vectors).astype(np.float32)
+        assert check(cfg, got, made.a, made.b, **made.vectors, exact=exact).ok
+        other = dict(made.vectors) | {"scale_a": made.vectors["scale_a"][::-1]}
+        assert check(cfg, got, made.a, made.b, **other, exact=exact).bad > 100
+        allowed = tolerance(cfg, made.a, made.b, **made.vectors)
+        assert (
+            allowed < tolerance(cfg, made.a, made.b, **(made.vectors | {"bias": 64 * made.vectors["bias"]}))
+        ).any()
+
+    @needs_torch
+    def test_torch(self):
+        cfg = self.scaled("bf16")
+        made = exact_inputs(cfg, 40, 24, 32, device="cpu")
+        product = made.a.double() @ made.b.double().T
+        scaled = made.vectors["scale_a"][:, None] * product * made.vectors["scale_b"][None]
+        got = (scaled + made.vectors["bias"].double()).bfloat16()
+        assert made.vectors["bias"].dtype is torch.bfloat16
+        assert check(cfg, got, made.a, made.b, **made.vectors).ok
+
+
 class TestTolerance:
     """G06: it grows with K, takes what an honest f32 accumulation gives, and refuses a lost k-block."""
 

@@ -154,9 +154,10 @@ void read_line(std::string const& key, std::istringstream& in, Job& job) {
   }
 }
 
-// The parameter structure of cutegen's kernels, which the calling convention passes by value on the stack.
+// The parameter structure of cutegen's kernels, which the calling convention passes by value on the stack: that
+// of a kernel is the beginning of this one.
 struct Block {
-  uint64_t words[12];
+  uint64_t words[16];
 };
 
 // The tensor maps that follow it.
@@ -172,7 +173,7 @@ void call_with_maps(void* function, Block const& block, uint8_t const* bytes) {
   reinterpret_cast<void (*)(Block, Maps<N>)>(function)(block, maps);
 }
 
-constexpr size_t kMapsOffset = 128;  // of the maps in the parameters
+constexpr size_t kMapsOffset = sizeof(Block);  // of the maps in the parameters
 using Caller = void (*)(void*, Block const&, uint8_t const*);
 constexpr Caller kCallers[] = {call_with_maps<2>, call_with_maps<3>, call_with_maps<4>, call_with_maps<5>, call_with_maps<6>};
 
@@ -222,8 +223,8 @@ int run(Job& job) {
   } else {
     size_t const size = job.parameters.size();
     size_t const maps = size > kMapsOffset ? (size - kMapsOffset) / sizeof(CUtensorMap) : 0;
-    if (size != sizeof(Block) && (maps < 2 || maps > 6 || size != kMapsOffset + maps * sizeof(CUtensorMap))) {
-      give_up("the parameter block must have 96 bytes, or 128 and 2 to 6 tensor maps");
+    if (maps == 1 || maps > 6 || size != kMapsOffset + maps * sizeof(CUtensorMap)) {
+      give_up("the parameter block must have 128 bytes, and then none or 2 to 6 tensor maps");
     }
     std::memcpy(&entry.block, job.parameters.data(), sizeof(Block));
     if (maps) { entry.maps.assign(job.parameters.begin() + kMapsOffset, job.parameters.end()); }

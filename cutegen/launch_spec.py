@@ -1,0 +1,82 @@
+"""What a launcher must know of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutegen.operands.wgmma import TensorMap
+from cutegen.vectors import Vector
+
+__all__ = ["LaunchSpec", "OperandSpec"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandSpec:
+    """What a launcher must know of A, B, C or D.
+
+    Attributes:
+        name: ``A``, ``B``, ``C`` or ``D``.
+        dtype: cutegen's name of the element type.
+        bytes: Of one element.
+        align: Bytes of which address, pitch and contiguous extent must be multiples; of one element at least.
+        run: The extent along which elements are contiguous: ``m``, ``n`` or ``k``.
+        rows: The other extent, along which the leading stride steps.
+    """
+
+    name: str
+    dtype: str
+    bytes: int
+    align: int
+    run: str
+    rows: str
+
+    @property
+    def elements(self) -> int:
+        """Elements of which leading stride and contiguous extent must be multiples."""
+        return self.align // self.bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchSpec:
+    """What a launcher must know of a kernel.
+
+    Attributes:
+        kernel: ``extern "C"`` name of the ``__global__`` function.
+        threads: Threads of one CTA.
+        smem_bytes: Dynamic shared memory of one CTA, in bytes.
+        blk_m: Rows of the output tile of one CTA.
+        blk_n: Columns of the output tile of one CTA.
+        blk_k: Depth of one k-tile.
+        scale: Type in which alpha and beta are applied.
+        a: Operand A; likewise b, c and d.
+        cluster: CTAs of a cluster along M and N.
+        persistent: Whether the grid is bounded by what the GPU holds at once.
+        maps: Tensor maps that follow the parameters, in order.
+        vectors: Scales and bias that the parameters hold.
+    """
+
+    kernel: str
+    threads: int
+    smem_bytes: int
+    blk_m: int
+    blk_n: int
+    blk_k: int
+    scale: str
+    a: OperandSpec
+    b: OperandSpec
+    c: OperandSpec
+    d: OperandSpec
+    cluster: tuple[int, int] = (1, 1)
+    persistent: bool = False
+    maps: tuple[TensorMap, ...] = ()
+    vectors: tuple[Vector, ...] = ()
+
+    def vector_bytes(self, name: str) -> int:
+        """Bytes of an element of a vector; 0 where the kernel does not take it."""
+        return next((vector.element.bytes for vector in self.vectors if vector.name == name), 0)
+
+    def clusters(self, m: int, n: int, *, most: int) -> int:
+        """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
+        rows, columns = self.blk_m * self.cluster[0], self.blk_n * self.cluster[1]
+        count = -(-m // rows) * -(-n // columns)
+        return min(count, most) if self.persistent else count
