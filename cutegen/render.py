@@ -252,7 +252,11 @@ def _headers(plan: KernelPlan) -> list[str]:
 def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
     cfg, output = plan.config, plan.output
-    own = wgmma_context(plan) if isinstance(plan, WgmmaPlan) else _context(plan, style)
+    if isinstance(plan, WgmmaPlan):
+        own = wgmma_context(plan)
+        cfg, output = plan.product, output.transposed() if plan.config.swap_ab else output
+    else:
+        own = _context(plan, style)
     own["out"] |= {
         "thr_m": output.thread_m.cxx(),
         "thr_n": output.thread_n.cxx(),
@@ -267,12 +271,12 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
     }
     if cfg.epilogue.store == "direct" and style == "resolved":
         own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
-    blk_m, blk_n, blk_k = plan.tile
+    blk_m, blk_n, blk_k = cfg.tile or (0, 0, 0)
     return own | {
         "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
         "version": __version__,
         "style": style,
-        "config_lines": dump(cfg).rstrip().splitlines(),
+        "config_lines": dump(plan.config).rstrip().splitlines(),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
         "store": cfg.epilogue.store,

@@ -30,11 +30,12 @@ def _headers(plan: WgmmaPlan) -> list[str]:
 
 
 def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
-    config = plan.config.operand(operand.which)
-    mn = "M" if operand.which == "a" else "N"
+    config = plan.product.operand(operand.which)
+    name, mn = operand.which.upper(), "M" if operand.which == "a" else "N"
+    whose = f"{name}, the caller's {operand.map.matrix.upper()}" if plan.config.swap_ab else name
     return {
-        "name": operand.which.upper(),
-        "comment": f"Operand {operand.which.upper()}: ({mn},K), {config.major}-major.",
+        "name": name,
+        "comment": f"Operand {whose}: ({mn},K), {config.major}-major.",
         "element": dtype(config.dtype).cxx,
         "k_major": operand.k_major,
         "panels": operand.panels,
@@ -58,10 +59,12 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
 def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
     """What only the templates of ``tma_wgmma`` use."""
     groups, shared = plan.groups, plan.shared
+    cluster = plan.product.cluster or (1, 1, 1)
     return {
+        "swap_ab": bool(plan.config.swap_ab),
         "headers": _headers(plan),
-        "cluster_m": plan.cluster[0],
-        "cluster_n": plan.cluster[1],
+        "cluster_m": cluster[0],
+        "cluster_n": cluster[1],
         "consumers": groups.count,
         "pingpong": groups.pingpong,
         "warpgroups_m": groups.m,

@@ -11,6 +11,10 @@ using namespace cute;
 
 //{% include "parts/common.cu" %}
 
+//{% if swap_ab %}
+//{% include "parts/wgmma_swap.cu" %}
+
+//{% endif %}
 //{% include "parts/wgmma_ring.cu" %}
 
 //{% include "parts/wgmma_producer.cu" %}

@@ -35,7 +35,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "min_blocks_per_sm": 1,
         "max_blocks_per_sm": max(1, limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)),
         "copies": {
-            operand.which: {
+            operand.map.matrix: {
                 "from_global": {
                     "op": "SM90_TMA_LOAD_2D" if operand.sharers == 1 else "SM90_TMA_LOAD_MULTICAST_2D",
                     "per_stage": operand.panels * operand.boxes,
@@ -44,7 +44,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
                     "to": "shared memory",
                 }
             }
-            for operand in (plan.a, plan.b)
+            for operand in sorted((plan.a, plan.b), key=lambda o: o.map.matrix)
         },
         "d_chunk_bytes": list(shared.chunks),
     }

@@ -41,6 +41,7 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "tile": _tile(rng, element),
         "stages": rng.randint(1, 8),
         "schedule": rng.choice(["pingpong", "cooperative"]),
+        "swap_ab": rng.choice([True, True, False]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
         "epilogue": {"store": rng.choice(["tma", "tma", "direct"])},
         "scheduler": {
@@ -53,8 +54,7 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
 
 def _tile(rng: Random, element: str) -> list[int]:
     unit = 32 // dtype(element).bytes  # type: ignore[arg-type]
-    return [
-        64 * rng.choice([1, 1, 2, 2, 2, 3, 4]),
-        8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24]),
-        unit * rng.choice([1, 2, 3, 4, 4, 4, 8]),
-    ]
+    rows = 64 * rng.choice([1, 1, 2, 2, 2, 3, 4])
+    columns = 8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24])
+    k = unit * rng.choice([1, 2, 3, 4, 4, 4, 8])
+    return [rows, columns, k] if rng.random() < 0.75 else [columns, rows, k]

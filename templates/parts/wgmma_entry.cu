@@ -4,8 +4,14 @@ __launch_bounds__({{ name }}::Config::THREADS, 1)
 //{% else %}
 extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, 1)
 //{% endif %}
+//{% if swap_ab %}
+{{ kernel }}(__grid_constant__ CutegenParams const given, __grid_constant__ CutegenTensorMaps const maps) {
+  using namespace {{ name }};
+  CutegenParams const p = transposed(given);
+//{% else %}
 {{ kernel }}(__grid_constant__ CutegenParams const p, __grid_constant__ CutegenTensorMaps const maps) {
   using namespace {{ name }};
+//{% endif %}
   extern __shared__ __align__(1024) unsigned char dynamic_smem[];
   auto& barriers = *reinterpret_cast<Barriers*>(dynamic_smem + Config::BARRIER_OFFSET);
   Cluster cluster;
