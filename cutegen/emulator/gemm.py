@@ -155,7 +155,7 @@ class EmulatedKernel:
         if maps:
             parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
         clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
-        per_cluster = self.launch.cluster[0] * self.launch.cluster[1]
+        per_cluster = self.launch.cluster_size
         tiles = clusters * per_cluster
         job = Job(
             compiled=self.compiled,

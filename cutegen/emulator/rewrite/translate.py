@@ -46,6 +46,7 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"(bar|barrier)", memory.barrier),
         (r"mbarrier", memory.mbarrier),
         (r"(fence|membar)", memory.fence),
+        (r"st\.async", tma.store_async),
         (r"(ld|st)", memory.load_store),
         (r"(atom|red)", memory.atomic),
         (r"elect\.sync", tma.elect),

@@ -129,6 +129,7 @@ void start_cluster(uint32_t index, void (*entry)()) {
 
 void end_cluster(Cluster& cluster) {
   forget_loads(cluster);
+  forget_remotes(cluster);
   for (Cta& cta : cluster.ctas) {
     end_threads(cta);
     end_shared(cta);
