@@ -86,6 +86,17 @@ class WgmmaPlan:
         return m, n
 
     @property
+    def split_k(self) -> int:
+        """CTAs of a cluster that share the k-tiles of an output tile."""
+        return self.config.scheduler.split_k or 1
+
+    @property
+    def producers(self) -> int:
+        """Threads that load: two if just one operand may be loaded before the kernel before has ended."""
+        constant = {bool(operand.constant) for operand in (self.config.a, self.config.b)}
+        return 2 if self.config.pdl and len(constant) == 2 else 1
+
+    @property
     def smem_bytes(self) -> int:
         """Dynamic shared memory of one CTA."""
         return self.shared.bytes

@@ -84,6 +84,8 @@ class LaunchSpec:
         scale: Type in which alpha and beta are applied.
         a: Operand A; likewise b, c and d.
         cluster: CTAs of a cluster along M and N.
+        split_k: CTAs of a cluster for each of its output tiles.
+        pdl: Whether it may be launched before the kernel before it in the stream has ended.
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
     """
@@ -100,8 +102,15 @@ class LaunchSpec:
     c: OperandSpec
     d: OperandSpec
     cluster: tuple[int, int] = (1, 1)
+    split_k: int = 1
+    pdl: bool = False
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
+
+    @property
+    def cluster_size(self) -> int:
+        """CTAs of a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.split_k
 
     def clusters(self, m: int, n: int, *, most: int) -> int:
         """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
@@ -367,6 +376,8 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             c=_operand_spec(plan, "c"),
             d=_operand_spec(plan, "d"),
             cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
+            split_k=plan.split_k if isinstance(plan, WgmmaPlan) else 1,
+            pdl=bool(plan.config.pdl),
             persistent=plan.config.scheduler.kind == "persistent",
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
         ),

@@ -26,7 +26,7 @@ __all__ = [
 EPILOGUE_REGISTERS = 24
 
 _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
-_BARRIERS = 16  # bytes of a stage's two mbarriers
+_BARRIERS = 16  # bytes of a stage's two mbarriers, or of a consumer's two of split K
 _WARPS = 4
 _SLOT_BYTES = 16 * 128  # a staging buffer of one warp: 16 rows
 _MOST_STAGES = 16
@@ -42,6 +42,7 @@ class SharedMemory:
         a: The ring of A.
         b: The ring of B.
         staging: The epilogue's buffers.
+        partials: What other CTAs that share the k-tiles send.
         barriers: The mbarriers.
         bytes: All of it.
         slots: Staging buffers of one warp or, for an M-major D, warpgroup; 0 without bulk stores.
@@ -53,6 +54,7 @@ class SharedMemory:
     a: int
     b: int
     staging: int
+    partials: int
     barriers: int
     bytes: int
     slots: int
@@ -99,17 +101,21 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     b = _round_up(stages * a_bytes, _ALIGN)
     staging = _round_up(b + stages * b_bytes, _ALIGN)
     slots = 0
+    extra = _split_bytes(cfg)
     if chunks:
-        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS
+        room = arch(cfg.arch).smem_per_block - staging - extra - stages * _BARRIERS
         most = len(chunks) * max(1, groups.atoms_m)
         slots = max(1, min(most, room // (groups.count * _WARPS * _SLOT_BYTES)))
-    barriers = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    partials = staging + slots * groups.count * _WARPS * _SLOT_BYTES
+    split_barriers = groups.count * _BARRIERS if extra else 0
+    barriers = partials + extra - split_barriers
     return SharedMemory(
         a=0,
         b=b,
         staging=staging,
+        partials=partials,
         barriers=barriers,
-        bytes=barriers + stages * _BARRIERS,
+        bytes=barriers + stages * _BARRIERS + split_barriers,
         slots=slots,
         slot_bytes=_SLOT_BYTES * (_WARPS if cfg.d.major == "m" else 1),
         chunks=chunks,
@@ -117,10 +123,18 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     )
 
 
+def _split_bytes(cfg: GemmConfig) -> int:
+    """What split K needs beside the ring: accumulators of all senders, and mbarriers."""
+    groups, senders = warpgroups(cfg), (cfg.scheduler.split_k or 1) - 1
+    if senders < 1:
+        return 0
+    return groups.count * (senders * accumulator_registers(cfg) * 4 * WARPGROUP + _BARRIERS)
+
+
 def most_stages(cfg: GemmConfig) -> int:
     """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
     per_stage = stage_bytes_of(cfg) + _BARRIERS
-    limit = arch(cfg.arch).smem_per_block - _ALIGN
+    limit = arch(cfg.arch).smem_per_block - _ALIGN - _split_bytes(cfg)
     buffers = warpgroups(cfg).count * _WARPS * _SLOT_BYTES if cfg.epilogue.store == "tma" else 0
     for slots in (2, 1):
         stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))

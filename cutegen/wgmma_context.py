@@ -19,6 +19,7 @@ _HEADERS = (
     "cutlass/arch/barrier.h",
     "cutlass/arch/reg_reconfig.h",
 )
+_HINTS = {"normal": "EVICT_NORMAL", "evict_first": "EVICT_FIRST", "evict_last": "EVICT_LAST"}
 _CORE_COLUMNS = frozenset((8, 16, 32, 64, 96, 128, 192, 256))  # of the operations in mma_sm90_gmma.hpp
 
 
@@ -47,6 +48,8 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
         "sharers": operand.sharers,
         "boxes": operand.boxes,
         "box_outer": operand.box_outer,
+        "cache": _HINTS[config.cache or "normal"],
+        "constant": bool(plan.config.pdl and config.constant),
         "swizzle_mode": operand.swizzle_mode,
         "leading_bytes": operand.leading_bytes,
         "stride_bytes": operand.stride_bytes,
@@ -65,6 +68,9 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "headers": _headers(plan),
         "cluster_m": cluster[0],
         "cluster_n": cluster[1],
+        "split_k": plan.split_k,
+        "pdl": bool(plan.config.pdl),
+        "producers": plan.producers,
         "consumers": groups.count,
         "pingpong": groups.pingpong,
         "warpgroups_m": groups.m,
@@ -72,6 +78,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "consumer_registers": plan.registers[1],
         "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
         "staging_offset": shared.staging,
+        "partial_offset": shared.partials,
         "barrier_offset": shared.barriers,
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
         "atoms_m": groups.atoms_m,

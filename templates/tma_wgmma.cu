@@ -17,6 +17,12 @@ using namespace cute;
 //{% endif %}
 //{% include "parts/wgmma_ring.cu" %}
 
+//{% if pdl %}
+//{% include "parts/wgmma_pdl.cu" %}
+//{% else %}
+//{% include "parts/wgmma_in_order.cu" %}
+//{% endif %}
+
 //{% include "parts/wgmma_producer.cu" %}
 
 //{% include "parts/wgmma_mainloop.cu" %}
@@ -31,6 +37,12 @@ using namespace cute;
 //{% include "parts/store_direct.cu" %}
 
 //{% include "parts/wgmma_store_direct.cu" %}
+//{% endif %}
+
+//{% if split_k > 1 %}
+//{% include "parts/wgmma_split.cu" %}
+//{% else %}
+//{% include "parts/wgmma_whole.cu" %}
 //{% endif %}
 
 //{% include "parts/wgmma_consumer.cu" %}

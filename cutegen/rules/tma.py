@@ -91,6 +91,28 @@ def cluster_size(facts: Facts) -> Iterator[Finding]:
     )
 
 
+@rule(
+    "split-k",
+    "tma",
+    reason="The CTAs that share the k-tiles of an output tile sum in the shared memory of one of them, so "
+    "they are in one cluster, together with those that share loads.",
+    source="templates/parts/wgmma_split.cu; PTX ISA, st.async: shared::cluster; the limit of cluster-size",
+)
+def split_k(facts: Facts) -> Iterator[Finding]:
+    """A cluster with all shares of K has at most 8 CTAs."""
+    cluster, split = facts.cfg.cluster, facts.cfg.scheduler.split_k
+    if cluster is None or split is None or facts.blamed("cluster") or split < 1:
+        return
+    tiles = cluster[0] * cluster[1]
+    if tiles * split > _PORTABLE_CLUSTER:
+        yield Finding(
+            field="scheduler.split_k",
+            got=f"{split} with cluster: {yaml_list(cluster)}",
+            need=f"a cluster of {tiles} x {split} CTAs must have at most {_PORTABLE_CLUSTER}",
+            fix=f"use scheduler.split_k: {_PORTABLE_CLUSTER // tiles}",
+        )
+
+
 @operand_rule(
     "cluster-slices",
     "tma",
