@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
 from cutegen.resources_wgmma import (
@@ -243,14 +244,26 @@ def wgmma_smem(facts: Facts) -> Iterator[Finding]:
     need = shared_memory(cfg).bytes
     if need <= limit:
         return
-    most = most_stages(cfg)
-    fits = most >= 2 and shared_memory(cfg.model_copy(update={"stages": most})).bytes <= limit
+    most, split = most_stages(cfg), cfg.scheduler.split_k or 1
+    if most >= 2 and _smem_with(cfg, stages=most) <= limit:
+        field, fix = "stages", f"use stages: {most}, the most that fit"
+    elif split > 1:
+        fewer = next((s for s in range(split - 1, 1, -1) if _smem_with(cfg, split_k=s) <= limit), 1)
+        field, fix = "scheduler.split_k", f"use scheduler.split_k: {fewer}, or a smaller tile"
+    else:
+        field, fix = "tile", "use a smaller tile, or tile: auto"
     yield Finding(
-        field="stages" if fits else "tile",
+        field=field,
         got=f"{cfg.stages} stages, {need} B",
         need=f"{cfg.arch} allows {limit} bytes of shared memory per CTA",
-        fix=f"use stages: {most}, the most that fit" if fits else "use a smaller tile, or tile: auto",
+        fix=fix,
     )
+
+
+def _smem_with(cfg: GemmConfig, *, stages: int = 2, split_k: int | None = None) -> int:
+    """Bytes of shared memory with other stages, or with K split in other parts."""
+    scheduler = cfg.scheduler.model_copy(update={"split_k": split_k or cfg.scheduler.split_k})
+    return shared_memory(cfg.model_copy(update={"stages": stages, "scheduler": scheduler})).bytes
 
 
 @rule(

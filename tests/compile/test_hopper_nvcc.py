@@ -17,7 +17,11 @@ from tests.support.wgmma_variants import VARIANTS
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 
 #: Each takes templates or operations that the examples do not.
-COMPILED = ("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box")
+COMPILED = (
+    *("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box"),
+    *("swapped_8_rows", "swapped_direct", "swapped_m_major", "split_in_eight", "split_pingpong"),
+    *("split_f16_in_f16", "split_two_consumers", "pdl_a_ahead", "pdl_split_cluster"),
+)
 
 
 #: What ptxas says of wgmma that it mends: C7510 to C7515, one after the other; C7517, C7519, a wait or an

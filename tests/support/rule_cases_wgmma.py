@@ -109,10 +109,10 @@ WGMMA_CASES = [
     ),
     Case(
         "wgmma-smem",
-        hopper({"scheduler.split_k": 4}, tile=[128, 256, 64]),
-        hopper({"scheduler.split_k": 4}, tile=[128, 64, 64]),
-        "tile",
-        ("smaller tile",),
+        hopper({"scheduler.split_k": 4}, tile=[128, 128, 64]),
+        hopper({"scheduler.split_k": 3}, tile=[128, 128, 64]),
+        "scheduler.split_k",
+        ("scheduler.split_k: 3",),
     ),
     Case(
         "cluster-slices",
