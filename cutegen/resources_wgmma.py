@@ -43,6 +43,7 @@ class SharedMemory:
         b: The ring of B.
         staging: The epilogue's buffers.
         partials: What other CTAs that share the k-tiles send.
+        partial_bytes: From one of them.
         barriers: The mbarriers.
         bytes: All of it.
         slots: Staging buffers of one warp or, for an M-major D, warpgroup; 0 without bulk stores.
@@ -55,6 +56,7 @@ class SharedMemory:
     b: int
     staging: int
     partials: int
+    partial_bytes: int
     barriers: int
     bytes: int
     slots: int
@@ -114,6 +116,7 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
         b=b,
         staging=staging,
         partials=partials,
+        partial_bytes=_partial_bytes(cfg),
         barriers=barriers,
         bytes=barriers + stages * _BARRIERS + split_barriers,
         slots=slots,
@@ -123,12 +126,15 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     )
 
 
+def _partial_bytes(cfg: GemmConfig) -> int:
+    """Bytes of a CTA's accumulators."""
+    return warpgroups(cfg).count * accumulator_registers(cfg) * 4 * WARPGROUP
+
+
 def _split_bytes(cfg: GemmConfig) -> int:
     """What split K needs beside the ring: accumulators of all senders, and mbarriers."""
-    groups, senders = warpgroups(cfg), (cfg.scheduler.split_k or 1) - 1
-    if senders < 1:
-        return 0
-    return groups.count * (senders * accumulator_registers(cfg) * 4 * WARPGROUP + _BARRIERS)
+    senders = (cfg.scheduler.split_k or 1) - 1
+    return senders * _partial_bytes(cfg) + warpgroups(cfg).count * _BARRIERS if senders > 0 else 0
 
 
 def most_stages(cfg: GemmConfig) -> int:
