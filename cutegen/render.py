@@ -86,6 +86,7 @@ class LaunchSpec:
         cluster: CTAs of a cluster along M and N.
         split_k: CTAs of a cluster for each of its output tiles.
         pdl: Whether it may be launched before the kernel before it in the stream has ended.
+        constant: Matrices that it then reads at once, of ``AB``.
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
     """
@@ -104,6 +105,7 @@ class LaunchSpec:
     cluster: tuple[int, int] = (1, 1)
     split_k: int = 1
     pdl: bool = False
+    constant: str = ""
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
 
@@ -378,6 +380,7 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
             split_k=plan.split_k if isinstance(plan, WgmmaPlan) else 1,
             pdl=bool(plan.config.pdl),
+            constant="".join(name for name in "AB" if getattr(plan.config, name.lower()).constant),
             persistent=plan.config.scheduler.kind == "persistent",
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
         ),

@@ -141,7 +141,7 @@ class EmulatedKernel:
             if name in given and given[name].shape != want:
                 raise ArgumentError(f"{name.lower()} must be {want} (got {given[name].shape})")
         del kb
-        buffers, where = _buffers(given)
+        buffers, where = _buffers(given, set(given) - set(self.launch.constant) if self.launch.pdl else set())
         lds = list(leading or (given[x].leading if x in given else n for x in "ABCD"))
         try:
             parameters = struct.pack("<4q4q4i2d", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta)
@@ -201,7 +201,9 @@ def default_processes(ctas: int) -> int:
     return min(len(os.sched_getaffinity(0)), max(1, ctas // 2))
 
 
-def _buffers(given: dict[str, Matrix]) -> tuple[tuple[Buffer, ...], dict[str, tuple[int, int]]]:
+def _buffers(
+    given: dict[str, Matrix], dependent: set[str]
+) -> tuple[tuple[Buffer, ...], dict[str, tuple[int, int]]]:
     """Buffers, and for each matrix the index of its buffer and its offset; C may share D's."""
     buffers: list[Buffer] = []
     where: dict[str, tuple[int, int]] = {}
@@ -221,6 +223,7 @@ def _buffers(given: dict[str, Matrix]) -> tuple[tuple[Buffer, ...], dict[str, tu
                 bytes=matrix.bytes,
                 element=matrix.element,
                 writable=name == "D",
+                dependent=name in dependent,
                 row_bytes=width if strided else 0,
                 pitch=pitch if strided else 0,
             )

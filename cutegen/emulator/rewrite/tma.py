@@ -12,6 +12,7 @@ __all__ = [
     "bulk_group",
     "cp_async_mbarrier",
     "elect",
+    "grid_wait",
     "mapa",
     "movmatrix",
     "store_async",
@@ -81,6 +82,11 @@ def mapa(ins: Instruction, ops: Operands) -> str:
     """``mapa``: a shared address in another CTA of the cluster."""
     to, address, rank = ins.operands
     return ops.write(to, f"cge::mapa({ops.read(address, 'uint32_t')}, {ops.read(rank, 'uint32_t')})")
+
+
+def grid_wait(ins: Instruction, ops: Operands) -> str:
+    """``griddepcontrol.wait``: from here on the kernels before this one have ended."""
+    return "cge::grid_wait()"
 
 
 _ST_ASYNC = re.compile(

@@ -58,6 +58,7 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"(and|or|xor|not|shl|shr)", alu.bitwise),
         (r"(prmt|lop3)", alu.permute),
         (r"(cvt|cvta)", alu.convert),
+        (r"griddepcontrol\.wait", tma.grid_wait),
         (r"(prefetch|prefetchu|setmaxnreg|griddepcontrol|applypriority|discard)", _nothing),
         (r"nanosleep", _pause),
         (r"(trap|brkpt)", _trap),

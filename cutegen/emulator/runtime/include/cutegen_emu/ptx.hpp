@@ -178,6 +178,7 @@ void bulk_commit();
 void bulk_wait(uint32_t pending, bool reads_only);
 void fence_proxy_async();
 void fence_init();
+void grid_wait();
 void cluster_arrive();
 void cluster_wait();
 uint32_t mapa(uint32_t address, uint32_t rank);
