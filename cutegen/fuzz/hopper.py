@@ -27,6 +27,9 @@ def wgmma_data(rng: Random) -> dict[str, Any]:
     }
     if rng.random() < 0.3:
         data["c"] = {"dtype": rng.choice(_OUTPUTS.get(element, _ANY)), "major": rng.choice("nm")}
+    for operand in (data["a"], data["b"]):
+        if rng.random() < 0.2:
+            operand |= {"constant": True, "cache": rng.choice(["evict_first", "evict_last", "normal"])}
     if rng.random() < 0.8:
         data["tile"] = _tile(rng, element)
     for name, value in odd_fields(rng, element).items():
@@ -42,12 +45,14 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "stages": rng.randint(1, 8),
         "schedule": rng.choice(["pingpong", "cooperative"]),
         "swap_ab": rng.choice([True, True, False]),
+        "pdl": rng.choice([True, False]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
         "epilogue": {"store": rng.choice(["tma", "tma", "direct"])},
         "scheduler": {
             "kind": rng.choice(["static", "persistent"]),
             "raster": rng.choice("mn"),
             "group": rng.choice([1, 2, 3, 8]),
+            "split_k": rng.choice([1, 1, 2, 3]),
         },
     }
 
