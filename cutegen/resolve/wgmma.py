@@ -2,6 +2,7 @@
 
 Rules of thumb measured on an H200: pingpong while a warpgroup's accumulators leave room for the epilogue,
 else two warpgroups share a tile of up to 128x256; as many stages as fit; no cluster; persistent.
+With operands swapped or K split the problem is small: tiles are, too, and warpgroups share them.
 """
 
 from __future__ import annotations
