@@ -5,8 +5,9 @@
 1. *The table of the GPU* (:mod:`cutegen.tuned`). The entry of that very shape counts as it is. The nearest
    entry counts if the model below finds its tile at most 3 % slower than the best one: tiles that do not fit
    the number of SMs lose more than any other choice.
-2. *Few rows*: for M up to 64 the time is that of reading B, so tiles have 64 rows and as many columns as
-   leave work for half the SMs.
+2. *Few rows*: for M up to 128 the time is that of reading B, and :mod:`cutegen.few_rows` knows what reads it
+   quickest; where its kernel cannot be, and M is at most 64, tiles have 64 rows and as many columns as leave
+   work for half the SMs.
 3. *The model* of ``tma_wgmma``: the rounds that persistent CTAs need for all tiles, at 32 elements of a
    tile a cycle for each 128 bytes of K, and what start, first loads and epilogue add.
 4. Where bulk copies cannot take the operands, the types have no warpgroup MMA, or the GPU is another:
@@ -24,6 +25,7 @@ from cutegen.arch import ARCHS, ArchName
 from cutegen.config import GemmConfig, ScheduleName
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.errors import ConfigError
+from cutegen.few_rows import MOST_ROWS, small_m_config
 from cutegen.rules import check
 from cutegen.tuned import Entry, nearest, table_for
 
@@ -147,6 +149,18 @@ def _fits(entry: Entry, problem: Problem, card: Card) -> bool:
     return modelled_us(problem, card, entry.tile, entry.schedule) <= _SLACK * best
 
 
+def _swapped(problem: Problem, card: Card) -> GemmConfig | None:
+    """Operands swapped, so that a tile has no more rows than the problem."""
+    if not 1 <= problem.m <= MOST_ROWS or min(problem.n, problem.k) < 1 or problem.a != problem.b:
+        return None
+    small = small_m_config(problem.m, problem.n, problem.k, problem.a)
+    like = _config(problem, "sm_90a", mainloop="tma_wgmma")
+    operands = {
+        which: getattr(like, which).replace(cache=getattr(small, which).cache) for which in ("a", "b")
+    }
+    return small.replace(c=like.c, d=like.d, **operands)
+
+
 def _few_rows(problem: Problem, card: Card) -> GemmConfig | None:
     """One row of tiles, the wider the better as long as half the SMs have one."""
     if problem.m > _FEW_ROWS:
@@ -168,8 +182,8 @@ def _by_model(problem: Problem, card: Card) -> GemmConfig | None:
     return None
 
 
-#: Each gives a config or leaves the choice to the next. A better one for few rows goes before ``_few_rows``.
-_RULES = (_from_table, _few_rows, _by_model)
+#: Each gives a config or leaves the choice to the next.
+_RULES = (_from_table, _swapped, _few_rows, _by_model)
 
 
 def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], ScheduleName]]:

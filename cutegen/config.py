@@ -116,6 +116,16 @@ class Operand(_Model):
         description="Bytes of which address, pitch and contiguous extent are multiples; it bounds the copy "
         "width. Default 16.",
     )
+    cache: Annotated[Literal["normal", "evict_first", "evict_last"] | None, Auto] = Field(
+        default=None,
+        description="What L2 gives up: evict_first for data that is read once, such as weights while M is "
+        "small; evict_last for what many CTAs read (tma_wgmma). Default normal.",
+    )
+    constant: Annotated[bool | None, Auto] = Field(
+        default=None,
+        description="With pdl, a promise: no kernel that may still run when this one starts writes the "
+        "operand, as with weights; it is loaded ahead. Default false.",
+    )
 
 
 class Output(_Model):
@@ -235,6 +245,11 @@ class Scheduler(_Model):
     group: Annotated[int | None, Auto] = Field(
         default=None, ge=1, description="Tiles walked along the raster mode before the other advances."
     )
+    split_k: Annotated[int | None, Auto] = Field(
+        default=None,
+        description="CTAs of a cluster that share the k-tiles of an output tile; the first sums and stores "
+        "(tma_wgmma). Default 1.",
+    )
 
 
 class Limits(_Model):
@@ -306,12 +321,23 @@ class GemmConfig(_Model):
         description="Consumer warpgroups share a tile (cooperative) or take turns, each with a tile of its "
         "own (pingpong); tma_wgmma.",
     )
+    swap_ab: Annotated[bool | None, Auto] = Field(
+        default=None,
+        description="Whether wgmma computes D^T = B * A^T: its 64 rows lie along N, BLK_M may be as small as "
+        "8 (tma_wgmma). Default false, but true where BLK_M is no multiple of 64 and BLK_N is.",
+    )
     tiled_mma: Annotated[TiledMma, AutoGroup] = TiledMma()
     smem: Annotated[SmemPair, AutoGroup] = SmemPair()
     g2s: Annotated[CopyPair, AutoGroup] = CopyPair()
     s2r: Annotated[S2RPair, AutoGroup] = S2RPair()
     epilogue: Annotated[Epilogue, AutoGroup] = Epilogue()
     scheduler: Annotated[Scheduler, AutoGroup] = Scheduler()
+    pdl: Annotated[bool | None, Auto] = Field(
+        default=None,
+        description="Programmatic dependent launch: the kernel may start while the one before it in the "
+        "stream still runs, and waits for its end before it reads or writes anything but constant operands "
+        "(tma_wgmma). Default false.",
+    )
     min_blocks: Annotated[int | None, Auto] = Field(
         default=None,
         ge=1,

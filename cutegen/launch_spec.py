@@ -50,6 +50,9 @@ class LaunchSpec:
         scale: Type in which alpha and beta are applied.
         a: Operand A; likewise b, c and d.
         cluster: CTAs of a cluster along M and N.
+        split_k: CTAs of a cluster for each of its output tiles.
+        pdl: Whether it may be launched before the kernel before it in the stream has ended.
+        constant: Matrices that it then reads at once, of ``AB``.
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
         vectors: Scales and bias that the parameters hold.
@@ -67,9 +70,17 @@ class LaunchSpec:
     c: OperandSpec
     d: OperandSpec
     cluster: tuple[int, int] = (1, 1)
+    split_k: int = 1
+    pdl: bool = False
+    constant: str = ""
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
     vectors: tuple[Vector, ...] = ()
+
+    @property
+    def cluster_size(self) -> int:
+        """CTAs of a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.split_k
 
     def vector_bytes(self, name: str) -> int:
         """Bytes of an element of a vector; 0 where the kernel does not take it."""

@@ -42,6 +42,8 @@ def _without_bulk_copies(config: GemmConfig, update: dict[str, Any]) -> GemmConf
         )
     kept = ("a", "b", "c", "d", "accumulator", "limits")
     fields = {name: update.get(name, getattr(config, name)) for name in kept}
+    for name in ("a", "b"):
+        fields[name] = fields[name].model_copy(update={"cache": None, "constant": None})
     raster = Scheduler(raster=config.scheduler.raster, group=config.scheduler.group)
     vectors = {name: getattr(config.epilogue, name) for name in VECTOR_NAMES}
     return GemmConfig(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutegen.arch import ArchName
 from cutegen.config import GemmConfig
@@ -10,6 +10,7 @@ from cutegen.dtypes import DTypeName, dtype
 from cutegen.layout.algebra import Layout
 from cutegen.naming import kernel_name
 from cutegen.operands.model import OutputPlan
+from cutegen.operands.swap import product
 from cutegen.operands.wgmma import (
     TensorMap,
     Warpgroups,
@@ -34,23 +35,26 @@ class WgmmaPlan:
 
     Attributes:
         config: The resolved config.
+        product: What the warpgroups compute: the same, or with ``swap_ab`` the config of D^T = B * A^T.
+            Operands, groups, fragments and shared memory are its; ``output`` and ``maps`` are the config's.
         name: A C identifier that tells kernels apart.
         atom: The warpgroup MMA operation.
         groups: The consumers.
         threads: Threads of one CTA: the consumers and one warpgroup more, which loads.
         registers: Registers of a producer's and of a consumer's thread.
         shared: Where everything lies in shared memory.
-        a: Operand A.
-        b: Operand B.
+        a: The product's operand A, B with ``swap_ab``.
+        b: Likewise B.
         output: The output tile.
         fragment_c: (value, operation along M) to register.
         scale: Type in which alpha and beta are applied.
         c_vector: Elements of one load of C into fragments.
         d_vector: Elements of one store of D from fragments.
-        maps: Of A, of B, and of D for each width of chunks.
+        maps: Of the product's A and B, and of D for each width of chunks.
     """
 
     config: GemmConfig
+    product: GemmConfig
     name: str
     atom: WgmmaAtom
     groups: Warpgroups
@@ -83,6 +87,17 @@ class WgmmaPlan:
         return m, n
 
     @property
+    def split_k(self) -> int:
+        """CTAs of a cluster that share the k-tiles of an output tile."""
+        return self.config.scheduler.split_k or 1
+
+    @property
+    def producers(self) -> int:
+        """Threads that load: two if just one operand may be loaded before the kernel before has ended."""
+        constant = {bool(operand.constant) for operand in (self.config.a, self.config.b)}
+        return 2 if self.config.pdl and len(constant) == 2 else 1
+
+    @property
     def smem_bytes(self) -> int:
         """Dynamic shared memory of one CTA."""
         return self.shared.bytes
@@ -110,18 +125,31 @@ def _output_maps(cfg: GemmConfig, shared: SharedMemory) -> tuple[TensorMap, ...]
     )
 
 
+def _swapped(seen: TensorMap) -> TensorMap:
+    """The map of a matrix of D^T = B * A^T by the matrix's own name and modes."""
+    if seen.matrix == "d":
+        return replace(seen, mn_inner=not seen.mn_inner)
+    return replace(seen, matrix="b" if seen.matrix == "a" else "a")
+
+
 def plan_wgmma(cfg: GemmConfig) -> WgmmaPlan:
     """Derive everything from a resolved config that the rules accept."""
+    config, cfg = cfg, product(cfg)
     atom = wgmma_atom(cfg.tiled_mma.atom or "")
     groups = warpgroups(cfg)
     shared = shared_memory(cfg)
     a, b = derive_wgmma_operand(cfg, "a"), derive_wgmma_operand(cfg, "b")
     output = derive_wgmma_output(cfg)
+    d_maps = _output_maps(cfg, shared) if cfg.epilogue.store == "tma" else ()
+    if config.swap_ab:
+        a, b = (replace(operand, map=_swapped(operand.map)) for operand in (a, b))
+        d_maps = tuple(map(_swapped, d_maps))
     c_limit = max(1, (cfg.c.align or 1) // dtype(cfg.c.dtype or "f32").bytes)
     d_limit = max(1, (cfg.d.align or 1) // dtype(cfg.d.dtype or "f32").bytes)
     return WgmmaPlan(
-        config=cfg,
-        name=kernel_name(cfg),
+        config=config,
+        product=cfg,
+        name=kernel_name(config),
         atom=atom,
         groups=groups,
         threads=WARPGROUP * (groups.count + 1),
@@ -129,10 +157,10 @@ def plan_wgmma(cfg: GemmConfig) -> WgmmaPlan:
         shared=shared,
         a=a,
         b=b,
-        output=output,
+        output=output.transposed() if config.swap_ab else output,
         fragment_c=fragment_layout(atom, groups.atoms_m),
         scale=scale_type(cfg),
         c_vector=min(output.vector, c_limit) if cfg.c.major == cfg.d.major else 1,
         d_vector=min(output.vector, d_limit),
-        maps=(a.map, b.map, *(_output_maps(cfg, shared) if cfg.epilogue.store == "tma" else ())),
+        maps=(a.map, b.map, *d_maps),
     )

@@ -188,7 +188,11 @@ def _headers(plan: KernelPlan) -> list[str]:
 def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
     cfg, output = plan.config, plan.output
-    own = wgmma_context(plan) if isinstance(plan, WgmmaPlan) else _context(plan, style)
+    if isinstance(plan, WgmmaPlan):
+        own = wgmma_context(plan)
+        cfg, output = plan.product, output.transposed() if plan.config.swap_ab else output
+    else:
+        own = _context(plan, style)
     own["out"] |= {
         "thr_m": output.thread_m.cxx(),
         "thr_n": output.thread_n.cxx(),
@@ -203,12 +207,12 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
     }
     if cfg.epilogue.store == "direct" and style == "resolved":
         own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
-    blk_m, blk_n, blk_k = plan.tile
+    blk_m, blk_n, blk_k = cfg.tile or (0, 0, 0)
     return own | {
         "title": f"{plan.name}: {_formula(cfg)}",
         "version": __version__,
         "style": style,
-        "config_lines": dump(cfg).rstrip().splitlines(),
+        "config_lines": dump(plan.config).rstrip().splitlines(),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
         "store": cfg.epilogue.store,
@@ -331,6 +335,9 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             c=_operand_spec(plan, "c"),
             d=_operand_spec(plan, "d"),
             cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
+            split_k=plan.split_k if isinstance(plan, WgmmaPlan) else 1,
+            pdl=bool(plan.config.pdl),
+            constant="".join(name for name in "AB" if getattr(plan.config, name.lower()).constant),
             persistent=plan.config.scheduler.kind == "persistent",
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
             vectors=vectors_of(plan.config),

@@ -29,7 +29,7 @@ __all__ = [
 EPILOGUE_REGISTERS = 24
 
 _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
-_BARRIERS = 16  # bytes of a stage's two mbarriers
+_BARRIERS = 16  # bytes of a stage's two mbarriers, or of a consumer's two of split K
 _WARPS = 4
 _SLOT_BYTES = 16 * 128  # a staging buffer of one warp: 16 rows
 _MOST_STAGES = 16
@@ -46,6 +46,8 @@ class SharedMemory:
         b: The ring of B.
         staging: The epilogue's buffers.
         vectors: Scales and bias of columns.
+        partials: What other CTAs that share the k-tiles send.
+        partial_bytes: From one of them.
         barriers: The mbarriers.
         bytes: All of it.
         vector_bytes: Of one warpgroup's vectors; 0 without any.
@@ -59,6 +61,8 @@ class SharedMemory:
     b: int
     staging: int
     vectors: int
+    partials: int
+    partial_bytes: int
     barriers: int
     bytes: int
     vector_bytes: int
@@ -112,19 +116,25 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     b = _round_up(stages * a_bytes, _ALIGN)
     staging = _round_up(b + stages * b_bytes, _ALIGN)
     slots, vector_bytes = 0, _vector_bytes(cfg)
+    extra = _split_bytes(cfg)
     if chunks:
-        room = arch(cfg.arch).smem_per_block - staging - stages * _BARRIERS - groups.count * vector_bytes
+        taken = staging + extra + stages * _BARRIERS + groups.count * vector_bytes
+        room = arch(cfg.arch).smem_per_block - taken
         most = len(chunks) * max(1, groups.atoms_m)
         slots = max(1, min(most, room // (groups.count * _WARPS * _SLOT_BYTES)))
     vectors = staging + slots * groups.count * _WARPS * _SLOT_BYTES
-    barriers = vectors + groups.count * vector_bytes
+    partials = vectors + groups.count * vector_bytes
+    split_barriers = groups.count * _BARRIERS if extra else 0
+    barriers = partials + extra - split_barriers
     return SharedMemory(
         a=0,
         b=b,
         staging=staging,
         vectors=vectors,
+        partials=partials,
+        partial_bytes=_partial_bytes(cfg),
         barriers=barriers,
-        bytes=barriers + stages * _BARRIERS,
+        bytes=barriers + stages * _BARRIERS + split_barriers,
         vector_bytes=vector_bytes,
         slots=slots,
         slot_bytes=_SLOT_BYTES * (_WARPS if cfg.d.major == "m" else 1),
@@ -133,10 +143,22 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     )
 
 
+def _partial_bytes(cfg: GemmConfig) -> int:
+    """Bytes of a CTA's accumulators."""
+    return warpgroups(cfg).count * accumulator_registers(cfg) * 4 * WARPGROUP
+
+
+def _split_bytes(cfg: GemmConfig) -> int:
+    """What split K needs beside the ring: accumulators of all senders, and mbarriers."""
+    senders = (cfg.scheduler.split_k or 1) - 1
+    return senders * _partial_bytes(cfg) + warpgroups(cfg).count * _BARRIERS if senders > 0 else 0
+
+
 def most_stages(cfg: GemmConfig) -> int:
     """As many stages as fit beside two staging buffers for each warp, or one if that leaves too few."""
     per_stage = stage_bytes_of(cfg) + _BARRIERS
-    limit = arch(cfg.arch).smem_per_block - _ALIGN - warpgroups(cfg).count * _vector_bytes(cfg)
+    taken = _split_bytes(cfg) + warpgroups(cfg).count * _vector_bytes(cfg)
+    limit = arch(cfg.arch).smem_per_block - _ALIGN - taken
     buffers = warpgroups(cfg).count * _WARPS * _SLOT_BYTES if cfg.epilogue.store == "tma" else 0
     for slots in (2, 1):
         stages = min(_MOST_STAGES, (limit - slots * buffers) // max(1, per_stage))

@@ -20,6 +20,7 @@ _HEADERS = (
     "cutlass/arch/barrier.h",
     "cutlass/arch/reg_reconfig.h",
 )
+_HINTS = {"normal": "EVICT_NORMAL", "evict_first": "EVICT_FIRST", "evict_last": "EVICT_LAST"}
 _CORE_COLUMNS = frozenset((8, 16, 32, 64, 96, 128, 192, 256))  # of the operations in mma_sm90_gmma.hpp
 
 
@@ -31,11 +32,12 @@ def _headers(plan: WgmmaPlan) -> list[str]:
 
 
 def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
-    config = plan.config.operand(operand.which)
-    mn = "M" if operand.which == "a" else "N"
+    config = plan.product.operand(operand.which)
+    name, mn = operand.which.upper(), "M" if operand.which == "a" else "N"
+    whose = f"{name}, the caller's {operand.map.matrix.upper()}" if plan.config.swap_ab else name
     return {
-        "name": operand.which.upper(),
-        "comment": f"Operand {operand.which.upper()}: ({mn},K), {config.major}-major.",
+        "name": name,
+        "comment": f"Operand {whose}: ({mn},K), {config.major}-major.",
         "element": dtype(config.dtype).cxx,
         "k_major": operand.k_major,
         "panels": operand.panels,
@@ -47,6 +49,8 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
         "sharers": operand.sharers,
         "boxes": operand.boxes,
         "box_outer": operand.box_outer,
+        "cache": _HINTS[config.cache or "normal"],
+        "constant": bool(plan.config.pdl and config.constant),
         "swizzle_mode": operand.swizzle_mode,
         "leading_bytes": operand.leading_bytes,
         "stride_bytes": operand.stride_bytes,
@@ -59,10 +63,15 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
 def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
     """What only the templates of ``tma_wgmma`` use."""
     groups, shared = plan.groups, plan.shared
+    cluster = plan.product.cluster or (1, 1, 1)
     return {
+        "swap_ab": bool(plan.config.swap_ab),
         "headers": _headers(plan),
-        "cluster_m": plan.cluster[0],
-        "cluster_n": plan.cluster[1],
+        "cluster_m": cluster[0],
+        "cluster_n": cluster[1],
+        "split_k": plan.split_k,
+        "pdl": bool(plan.config.pdl),
+        "producers": plan.producers,
         "consumers": groups.count,
         "pingpong": groups.pingpong,
         "warpgroups_m": groups.m,
@@ -70,6 +79,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "consumer_registers": plan.registers[1],
         "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
         "staging_offset": shared.staging,
+        "partial_offset": shared.partials,
         "barrier_offset": shared.barriers,
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
         "atoms_m": groups.atoms_m,

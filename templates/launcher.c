@@ -20,7 +20,8 @@ enum {
   BLK_K = {{ launch.blk_k }},
   CLUSTER_M = {{ launch.cluster[0] }},
   CLUSTER_N = {{ launch.cluster[1] }},
-  CLUSTER = CLUSTER_M * CLUSTER_N,
+  CLUSTER = CLUSTER_M * CLUSTER_N * {{ launch.split_k }},
+  PDL = {{ launch.pdl|int }}, /* programmatic dependent launch */
   PERSISTENT = {{ launch.persistent|int }},
   MOST_M = INT32_MAX / (BLK_M * CLUSTER_M) * (BLK_M * CLUSTER_M), /* the last index of a partial tile must not wrap */
   MOST_N = INT32_MAX / (BLK_N * CLUSTER_N) * (BLK_N * CLUSTER_N),
@@ -75,14 +76,16 @@ enum { /* values of cuda.h */
   ATTRIBUTE_BINARY_VERSION = 6,
   ATTRIBUTE_MAX_DYNAMIC_SMEM = 8,
   DEVICE_MULTIPROCESSORS = 16,
-  LAUNCH_CLUSTER_DIMENSION = 4
+  LAUNCH_CLUSTER_DIMENSION = 4,
+  LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 };
 
-/* CUlaunchConfig with one attribute, the cluster. */
+/* CUlaunchConfig with one attribute. */
 typedef struct {
   int id, padding;
   union {
     unsigned cluster[3];
+    int allowed;
     char bytes[64];
   } value;
 } LaunchAttribute;
@@ -116,6 +119,7 @@ static struct {
   Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
                    void** extra);
+  Result (*launch_ex)(const LaunchConfig* config, Function function, void** params, void** extra); /* may be null */
   Result (*error_name)(Result code, const char** text);
   Result (*error_string)(Result code, const char** text);
 } cu;
@@ -143,6 +147,7 @@ static const struct {
     {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps)|int }}},
     {"cuStreamIsCapturing", &cu.stream_capturing, 0},
     {"cuLaunchKernel", &cu.launch, 0},
+    {"cuLaunchKernelEx", &cu.launch_ex, !PDL},
     {"cuGetErrorName", &cu.error_name, 0},
     {"cuGetErrorString", &cu.error_string, 0},
 };
@@ -384,6 +389,18 @@ static int32_t check_matrices(const CutegenParams* p) {
 
 /* ------------------------------------------------------------------------------------------- interface */
 
+static Result start(Function function, unsigned grid, Stream stream, void** params) {
+  if (!PDL) return cu.launch(function, grid, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
+  LaunchAttribute attribute = {.id = LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, .value.allowed = 1};
+  const LaunchConfig config = {.grid = {grid, 1, 1},
+                               .block = {THREADS, 1, 1},
+                               .smem = SMEM_BYTES,
+                               .stream = stream,
+                               .attributes = &attribute,
+                               .count = 1};
+  return cu.launch_ex(&config, function, params, NULL);
+}
+
 static int32_t launch_kernel(const CutegenLaunch* launch) {
   if (!launch) return failed(CUTEGEN_BAD_ARGUMENT, "launch is null");
   const CutegenParams* p = &launch->p;
@@ -419,9 +436,9 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
   int foreign = current != slot->context;
   if (foreign && (code = cu.context_push(slot->context))) return failed(code, "cuCtxPushCurrent");
   void* params[] = {(void*)p, &maps};
-  code = cu.launch(function, (unsigned)clusters * CLUSTER, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
+  code = start(function, (unsigned)clusters * CLUSTER, stream, params);
   if (foreign) cu.context_pop(&current);
-  return code ? failed(code, "cuLaunchKernel") : CUTEGEN_OK;
+  return code ? failed(code, PDL ? "cuLaunchKernelEx" : "cuLaunchKernel") : CUTEGEN_OK;
 }
 
 static int32_t loaded_image(int32_t device) {

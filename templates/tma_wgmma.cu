@@ -11,7 +11,17 @@ using namespace cute;
 
 //{% include "parts/common.cu" %}
 
+//{% if swap_ab %}
+//{% include "parts/wgmma_swap.cu" %}
+
+//{% endif %}
 //{% include "parts/wgmma_ring.cu" %}
+
+//{% if pdl %}
+//{% include "parts/wgmma_pdl.cu" %}
+//{% else %}
+//{% include "parts/wgmma_in_order.cu" %}
+//{% endif %}
 
 //{% include "parts/wgmma_producer.cu" %}
 
@@ -47,6 +57,12 @@ namespace plain {
 }  // namespace plain
 
 //{% include "parts/wgmma_store_vectors.cu" %}
+//{% endif %}
+
+//{% if split_k > 1 %}
+//{% include "parts/wgmma_split.cu" %}
+//{% else %}
+//{% include "parts/wgmma_whole.cu" %}
 //{% endif %}
 
 //{% include "parts/wgmma_consumer.cu" %}

@@ -25,6 +25,9 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "consumer_warpgroups": plan.groups.count,
         "pingpong": plan.groups.pingpong,
         "cluster": list(plan.cluster),
+        "swap_ab": bool(plan.config.swap_ab),
+        "split_k": plan.split_k,
+        "producer_threads": plan.producers,
         "k_blocks": plan.tile[2] // plan.atom.shape[2],
         "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
         "smem_bytes": plan.smem_bytes,
@@ -36,7 +39,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "min_blocks_per_sm": 1,
         "max_blocks_per_sm": max(1, limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)),
         "copies": {
-            operand.which: {
+            operand.map.matrix: {
                 "from_global": {
                     "op": "SM90_TMA_LOAD_2D" if operand.sharers == 1 else "SM90_TMA_LOAD_MULTICAST_2D",
                     "per_stage": operand.panels * operand.boxes,
@@ -45,7 +48,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
                     "to": "shared memory",
                 }
             }
-            for operand in (plan.a, plan.b)
+            for operand in sorted((plan.a, plan.b), key=lambda o: o.map.matrix)
         },
         "d_chunk_bytes": list(shared.chunks),
         "sum_sets": sum_sets(plan.config),
@@ -60,6 +63,8 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
     if groups.pingpong:
         who = "take turns, each with a tile of its own"
     memory = f"{bytes_text(plan.smem_bytes)}: {stages} x {found['stage_bytes']} B"
+    if plan.split_k > 1:
+        memory += f" + {plan.split_k - 1} x {plan.shared.partial_bytes} B of partial sums"
     if plan.shared.slots:
         memory += f" + {groups.count * 4} x {found['staging_buffers_per_warp']} x 2048 B"
     rows = [
@@ -77,6 +82,17 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
         ],
         ["cluster", f"{plan.cluster[0]} x {plan.cluster[1]} CTAs, {plan.config.scheduler.kind} scheduler"],
     ]
+    if plan.config.swap_ab:
+        rows.append(["operands", "swapped: wgmma's M lies along N"])
+    if plan.split_k > 1:
+        rows.append(
+            ["split K", f"{plan.split_k} CTAs of a cluster share each tile; the first sums and stores"]
+        )
+    if plan.config.pdl:
+        operands = (("A", plan.config.a), ("B", plan.config.b))
+        ahead = [name for name, operand in operands if operand.constant]
+        early = f"{' and '.join(ahead)} ahead of" if ahead else "nothing before"
+        rows.append(["launch", f"dependent: loads {early} the end of the kernel before"])
     for which, copies in found["copies"].items():
         load = copies["from_global"]
         inner, outer = load["box"]
@@ -90,7 +106,8 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
     chunks = ", ".join(map(str, plan.shared.chunks))
     store = f"bulk stores of 16 rows by {chunks} B" if chunks else "from registers"
     if plan.shared.chunk_columns:
-        store = f"bulk stores of {plan.shared.chunk_columns} columns by 128 B along M, transposed"
+        lines, along = ("rows", "N") if plan.config.swap_ab else ("columns", "M")
+        store = f"bulk stores of {plan.shared.chunk_columns} {lines} by 128 B along {along}, transposed"
     rows.append(["store D", store])
     if found["sum_sets"]:
         sums = f"{found['sum_sets']} x {found['accumulator_registers']} registers of sums"

@@ -148,7 +148,7 @@ class EmulatedKernel:
             if name in given and given[name].shape != want:
                 raise ArgumentError(f"{name.lower()} must be {want} (got {given[name].shape})")
         del kb
-        buffers, where = _buffers(given)
+        buffers, where = _buffers(given, set(given) - set(self.launch.constant) if self.launch.pdl else set())
         pointers = [("ABCD".index(x) * 8, *where[x]) for x in given]
         for vector in self.launch.vectors:
             buffer = _vector_buffer(vector, (vectors or {}).get(vector.name), vector.length(m, n))
@@ -166,7 +166,7 @@ class EmulatedKernel:
         maps = map_arguments(self.launch.maps, extents, dict(zip("ABCD", lds, strict=True)), where)
         parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
         clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
-        per_cluster = self.launch.cluster[0] * self.launch.cluster[1]
+        per_cluster = self.launch.cluster_size
         tiles = clusters * per_cluster
         job = Job(
             compiled=self.compiled,
@@ -212,7 +212,9 @@ def default_processes(ctas: int) -> int:
     return min(len(os.sched_getaffinity(0)), max(1, ctas // 2))
 
 
-def _buffers(given: dict[str, Matrix]) -> tuple[tuple[Buffer, ...], dict[str, tuple[int, int]]]:
+def _buffers(
+    given: dict[str, Matrix], dependent: set[str]
+) -> tuple[tuple[Buffer, ...], dict[str, tuple[int, int]]]:
     """Buffers, and for each matrix the index of its buffer and its offset; C may share D's."""
     buffers: list[Buffer] = []
     where: dict[str, tuple[int, int]] = {}
@@ -232,6 +234,7 @@ def _buffers(given: dict[str, Matrix]) -> tuple[tuple[Buffer, ...], dict[str, tu
                 bytes=matrix.bytes,
                 element=matrix.element,
                 writable=name == "D",
+                dependent=name in dependent,
                 row_bytes=width if strided else 0,
                 pitch=pitch if strided else 0,
             )

@@ -38,6 +38,7 @@ class Buffer:
         bytes: Its size.
         element: Bytes of an element; races are told apart by elements.
         writable: Whether the kernel may write to it.
+        dependent: Whether it must not be touched before ``griddepcontrol.wait``, as in a dependent launch.
         row_bytes: Bytes of a row that belong to the matrix; 0: no rows.
         pitch: Bytes from one row to the next.
     """
@@ -47,6 +48,7 @@ class Buffer:
     bytes: int
     element: int = 1
     writable: bool = False
+    dependent: bool = False
     row_bytes: int = 0
     pitch: int = 0
 
@@ -215,7 +217,7 @@ def _describe(job: Job, offsets: Sequence[int], data_fd: int, report_fd: int) ->
         name = b.name.replace(" ", "_") or "buffer"
         lines.append(
             f"buffer {name} {offset} {b.bytes} {b.address % _ALIGN} {b.element} {int(b.writable)} "
-            f"{b.row_bytes} {b.pitch}"
+            f"{int(b.dependent)} {b.row_bytes} {b.pitch}"
         )
     if job.parameters:
         lines.append(f"parameters {job.parameters.hex()}")

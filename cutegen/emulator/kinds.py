@@ -69,6 +69,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "registers of a wgmma in flight",
         "warpgroup_wait<N>() must precede every use of the accumulators, and every write to A's registers",
     ),
+    "missing-grid-wait": (
+        "a dependent launch runs ahead",
+        "griddepcontrol.wait must precede what the kernel before this one may still use",
+    ),
     "bad-arrival": ("too many arrivals", "the mbarrier was initialised for fewer arrivals in a phase"),
     "bad-tensor-map": ("bad tensor map", "pass a CUtensorMap as a __grid_constant__ parameter"),
     "unsupported-instruction": (

@@ -28,6 +28,9 @@ def wgmma_data(rng: Random) -> dict[str, Any]:
     }
     if rng.random() < 0.3:
         data["c"] = {"dtype": rng.choice(_OUTPUTS.get(element, _ANY)), "major": rng.choice("nm")}
+    for operand in (data["a"], data["b"]):
+        if rng.random() < 0.2:
+            operand |= {"constant": True, "cache": rng.choice(["evict_first", "evict_last", "normal"])}
     if rng.random() < 0.8:
         data["tile"] = _tile(rng, element)
     for name, value in odd_fields(rng, element).items():
@@ -42,6 +45,8 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "tile": _tile(rng, element),
         "stages": rng.randint(1, 8),
         "schedule": rng.choice(["pingpong", "cooperative"]),
+        "swap_ab": rng.choice([True, True, False]),
+        "pdl": rng.choice([True, False]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
         "epilogue": {"store": rng.choice(["tma", "tma", "direct"]), **vector_fields(rng)},
         "promote": _unit(element) * rng.choice([1, 2, 4, 4]),
@@ -49,6 +54,7 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
             "kind": rng.choice(["static", "persistent"]),
             "raster": rng.choice("mn"),
             "group": rng.choice([1, 2, 3, 8]),
+            "split_k": rng.choice([1, 1, 2, 3]),
         },
     }
 
@@ -59,9 +65,7 @@ def _unit(element: str) -> int:
 
 
 def _tile(rng: Random, element: str) -> list[int]:
-    unit = _unit(element)
-    return [
-        64 * rng.choice([1, 1, 2, 2, 2, 3, 4]),
-        8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24]),
-        unit * rng.choice([1, 2, 3, 4, 4, 4, 8]),
-    ]
+    rows = 64 * rng.choice([1, 1, 2, 2, 2, 3, 4])
+    columns = 8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24])
+    k = _unit(element) * rng.choice([1, 2, 3, 4, 4, 4, 8])
+    return [rows, columns, k] if rng.random() < 0.75 else [columns, rows, k]

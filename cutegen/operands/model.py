@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cutegen.config import GemmConfig
@@ -144,6 +144,18 @@ class OutputPlan:
     def columns(self) -> tuple[Layout, Layout]:
         """A thread's columns: (accumulator) to column, and (column) to N."""
         return _grid(self.register_n)
+
+    def transposed(self) -> OutputPlan:
+        """The same of D^T."""
+        return replace(
+            self,
+            thread_m=self.thread_n,
+            thread_n=self.thread_m,
+            register_m=self.register_n,
+            register_n=self.register_m,
+            atoms_m=self.atoms_n,
+            atoms_n=self.atoms_m,
+        )
 
 
 def _grid(places: Layout) -> tuple[Layout, Layout]:

@@ -35,6 +35,8 @@ def integers(cfg: GemmConfig) -> Iterator[tuple[str, int, int]]:
         yield "tiled_mma.layout", count, 1
     for count in cfg.cluster or ():
         yield "cluster", count, 1
+    if cfg.scheduler.split_k is not None:
+        yield "scheduler.split_k", cfg.scheduler.split_k, 1
     for entry in cfg.tiled_mma.permutation or ():
         if isinstance(entry, int):
             yield "tiled_mma.permutation", entry, 1

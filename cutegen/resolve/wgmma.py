@@ -2,6 +2,7 @@
 
 Rules of thumb measured on an H200: pingpong while a warpgroup's accumulators leave room for the epilogue,
 else two warpgroups share a tile of up to 128x256; as many stages as fit; no cluster; persistent.
+With operands swapped or K split the problem is small: tiles are, too, and warpgroups share them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig, ScheduleName
 from cutegen.dtypes import dtype
 from cutegen.operands.model import Which
+from cutegen.operands.swap import product, transposed
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
 from cutegen.resolve.bounds import sane
 from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
@@ -27,6 +29,8 @@ _ROWS = (128, 64)
 _COLUMNS = (256, 192, 128, 64, 32, 16, 8)
 _PROMOTED_COLUMNS = (128, 192, 64, 32, 16, 8)  # first what leaves registers for two sets of sums
 _ROW_BYTES = (128, 64, 32)  # of a k-tile: the widest swizzle, then the others
+_SMALL_COLUMNS = (64, 32, 16, 8, 128, 256)  # of the product, with operands swapped
+_SMALL_ROW_BYTES = (256, *_ROW_BYTES)
 _PINGPONG_ACCUMULATORS = 208  # registers beyond which a second warpgroup's epilogue would spill
 _VECTOR_REGISTERS = 16  # of which scales and bias need a few
 _STEP_BYTES = 32  # of one operation along K
@@ -34,7 +38,7 @@ _GROUP = 8
 _TYPES = {(atom.a, atom.b, atom.acc) for atom in WGMMA_ATOMS.values()}
 
 
-def _tiles(cfg: GemmConfig) -> Iterator[Extents]:
+def _tiles(cfg: GemmConfig, swapped: bool) -> Iterator[Extents]:
     """The tile that was given, or those that are worth a try, the best first."""
     if cfg.tile is not None:
         yield cfg.tile
@@ -42,30 +46,33 @@ def _tiles(cfg: GemmConfig) -> Iterator[Extents]:
     size = dtype(cfg.a.dtype).bytes
     atom = WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
     m, n, _ = cfg.tiled_mma.layout or (1, 1, 1)
-    rows = _ROWS if m < 3 else (WGMMA_M * m,)
+    rows = (WGMMA_M * m,) if swapped or m >= 3 else _ROWS
     if atom is None:
-        columns = [n * c for c in (_COLUMNS if cfg.promote is None else _PROMOTED_COLUMNS)]
-        wide = [c for c in columns if 128 <= c <= 256]
+        preferred = _PROMOTED_COLUMNS if cfg.promote is not None else _COLUMNS
+        columns = [n * c for c in (_SMALL_COLUMNS if swapped else preferred)]
+        wide = [c for c in columns if 128 <= c <= 256 and not swapped]
         groups = [wide, [c for c in columns if c not in wide]]
     else:
         groups = [[i * atom.shape[1]] for i in ((1, 2, 3) if cfg.tiled_mma.layout is None else (n,))]
     for group in groups:
         for blk_m in rows:
-            for blk_k in _depths(cfg, size):
+            for blk_k in _depths(cfg, size, swapped):
                 yield from ((blk_m, blk_n, blk_k) for blk_n in group)
 
 
-def _depths(cfg: GemmConfig, size: int) -> list[int]:
+def _depths(cfg: GemmConfig, size: int, swapped: bool) -> list[int]:
     """BLK_K: what is promoted, if it can be one k-tile."""
     promoted = (cfg.promote or 0) * size
     if promoted and promoted % _STEP_BYTES == 0 and promoted <= 2 * _ROW_BYTES[0]:
         return [promoted // size]
-    return [row // size for row in _ROW_BYTES]
+    return [row // size for row in (_SMALL_ROW_BYTES if swapped else _ROW_BYTES)]
 
 
-def _schedules(cfg: GemmConfig, tile: Extents) -> list[ScheduleName]:
+def _schedules(cfg: GemmConfig, tile: Extents, swapped: bool) -> list[ScheduleName]:
     if cfg.schedule is not None:
         return [cfg.schedule]
+    if swapped or (cfg.scheduler.split_k or 1) > 1:
+        return ["cooperative"]
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     if cfg.promote is not None:
         accumulators *= 2
@@ -76,13 +83,13 @@ def _schedules(cfg: GemmConfig, tile: Extents) -> list[ScheduleName]:
     return ["cooperative"]
 
 
-def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName) -> list[Extents]:
-    """Consumers side by side, the most preferred first."""
+def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, swapped: bool) -> list[Extents]:
+    """Consumers side by side, the most preferred first; a small M is not shared."""
     if cfg.tiled_mma.layout is not None:
         return [cfg.tiled_mma.layout]
     if schedule == "pingpong":
         return [(1, 1, 1)]
-    beside = ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
+    beside = ((2, 1), (3, 1), (1, 1)) if swapped else ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
     fitting = [(m, n, 1) for m, n in beside if tile[0] % (m * WGMMA_M) == 0 and tile[1] % (8 * n) == 0]
     return fitting or [(1, 1, 1)]
 
@@ -102,16 +109,16 @@ def _stores(cfg: GemmConfig) -> list[Literal["direct", "smem", "tma"]]:
     return ["tma", "direct"] if bulk_store_obstacle(cfg) is None else ["direct"]
 
 
-def _choices(cfg: GemmConfig) -> Iterator[GemmConfig]:
-    """Complete choices of what was left out, the best first."""
-    for tile in _tiles(cfg):
-        for schedule in _schedules(cfg, tile):
-            for layout in _layouts(cfg, tile, schedule):
+def _choices(cfg: GemmConfig, swapped: bool) -> Iterator[GemmConfig]:
+    """Complete choices of what was left out of a product, the best first."""
+    for tile in _tiles(cfg, swapped):
+        for schedule in _schedules(cfg, tile, swapped):
+            for layout in _layouts(cfg, tile, schedule, swapped):
                 laid_out = _laid_out(cfg, tile, schedule, layout)
                 for store in _stores(laid_out):
                     epilogue = cfg.epilogue.model_copy(update={"store": store})
                     stored = laid_out.model_copy(update={"epilogue": epilogue})
-                    yield stored.model_copy(update={"stages": cfg.stages or most_stages(stored)})
+                    yield stored.model_copy(update={"stages": cfg.stages or max(2, most_stages(stored))})
 
 
 def _laid_out(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, layout: Extents) -> GemmConfig:
@@ -123,13 +130,26 @@ def _laid_out(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, layout: Ex
 
 def resolve_wgmma(cfg: GemmConfig) -> GemmConfig:
     """Fill what is left open of a ``tma_wgmma`` config whose types are filled."""
+    if cfg.swap_ab or _must_swap(cfg):
+        swapped = cfg.model_copy(update={"swap_ab": True})
+        return transposed(_filled(product(swapped), True)).model_copy(update={"swap_ab": True})
+    return _filled(cfg, False)
+
+
+def _must_swap(cfg: GemmConfig) -> bool:
+    """Whether a tile's rows are too few or uneven for wgmma's M, but its columns are not."""
+    m, n, _ = cfg.tile or (WGMMA_M, 0, 0)
+    return cfg.swap_ab is None and m % WGMMA_M != 0 and m % 8 == 0 and n % WGMMA_M == 0
+
+
+def _filled(cfg: GemmConfig, swapped: bool) -> GemmConfig:
+    """A product, perhaps one of swapped operands, with everything that works or else the first choice."""
     scheduler = cfg.scheduler.model_copy(
         update={"kind": cfg.scheduler.kind or "persistent", "group": cfg.scheduler.group or _GROUP}
     )
     cfg = cfg.model_copy(update={"cluster": cfg.cluster or (1, 1, 1), "scheduler": scheduler})
-    enough = cfg.stages or 2  # a single stage that was given is for the rules to refuse
-    working = (c for c in _choices(cfg) if (c.stages or 0) >= enough and _works(c))
-    return next(working, None) or next(_choices(cfg))
+    working = (c for c in _choices(cfg, swapped) if _works(c))
+    return next(working, None) or next(_choices(cfg, swapped))
 
 
 def prefers_wgmma(cfg: GemmConfig) -> bool:
@@ -145,6 +165,10 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
         return True
     if store == "tma" or cfg.scheduler.kind == "persistent":
         return True
+    if cfg.swap_ab or cfg.pdl or (cfg.scheduler.split_k or 1) > 1:
+        return True
+    if any(o.constant or o.cache not in (None, "normal") for o in (cfg.a, cfg.b)):
+        return True
     others = (cfg.smem.a, cfg.smem.b, cfg.s2r.a, cfg.s2r.b, mma.atom, mma.layout, mma.permutation)
     copies = [value for copy in (cfg.g2s.a, cfg.g2s.b) for value in copy.model_dump().values()]
     if any(v is not None for v in (*others, *copies, cfg.fragment_buffers, cfg.min_blocks)):
@@ -157,7 +181,7 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
         if (operand.align or TMA_ALIGN) < TMA_ALIGN:
             return False
     resolved = resolve_wgmma(cfg)
-    return resolved.stages != 1 and _works(resolved)
+    return not resolved.swap_ab and resolved.stages != 1 and _works(resolved)
 
 
 def _works(cfg: GemmConfig) -> bool:

@@ -19,7 +19,7 @@ def _grouped(facts: Facts) -> dict[tuple[str, int], list[int]]:
 
 def _fix(field: str, values: list[int]) -> str:
     whole = field.removesuffix(".shape").removesuffix(".stride")
-    single = field in ("stages",) or field.endswith(".bits")
+    single = field in ("stages", "scheduler.split_k") or field.endswith(".bits")
     written = str(values[0]) if single else yaml_list(values)
     return f"leave {whole} out" + (f", or use {field}: {written}" if whole == field else "")
 

@@ -18,6 +18,7 @@ from cutegen.layout.algebra import IntTuple, Layout
 from cutegen.layout.partition import TileOffsets, atom_is_ordered, tile_offsets
 from cutegen.layout.swizzle import Swizzle
 from cutegen.operands import PlanFault, derive_direct, derive_g2s, derive_output, derive_s2r
+from cutegen.operands.swap import product
 from cutegen.resolve.bounds import EXTENT_LIMIT, rank_is_sane, swizzle_is_sane
 from cutegen.resolve.smem import smem_major
 from cutegen.resources import swizzle_of
@@ -117,6 +118,12 @@ class OperandFacts:
         return tile_offsets(smem.shape, smem.stride, extents)
 
     @property
+    def role(self) -> Which:
+        """What it is in the product that warpgroups compute: the other one with ``swap_ab``."""
+        other: Which = "b" if self.which == "a" else "a"
+        return other if self.facts.cfg.swap_ab else self.which
+
+    @property
     def copy(self) -> CopyG2S:
         """The copy from global to shared memory as the config says it."""
         copy: CopyG2S = getattr(self.facts.cfg.g2s, self.which)
@@ -198,6 +205,21 @@ class Facts:
         """The CTA tile."""
         tile = self.cfg.tile
         return tile if tile is not None and _in_range(tile) else None
+
+    @cached_property
+    def product(self) -> GemmConfig:
+        """What the warpgroups of ``tma_wgmma`` compute."""
+        return product(self.cfg)
+
+    @property
+    def wgmma_modes(self) -> tuple[str, str]:
+        """The modes that lie along wgmma's M and N."""
+        return ("N", "M") if self.cfg.swap_ab else ("M", "N")
+
+    def unswapped(self, extents: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Extents of the product's modes, as the config says them."""
+        m, n, k = extents
+        return (n, m, k) if self.cfg.swap_ab else extents
 
     @property
     def layout(self) -> tuple[int, int, int] | None:

@@ -38,7 +38,8 @@ def tma_align(facts: Facts) -> Iterator[Finding]:
     "tma-store",
     "tma",
     reason="A bulk store writes rows of D from shared memory, in boxes that are multiples of 16 bytes wide, "
-    "to aligned rows. An M-major D is transposed on the way there, which stmatrix does for 16 bits.",
+    "to aligned rows. An M-major D, N-major with swap_ab, is transposed on the way there, which stmatrix "
+    "does for 16 bits.",
     source=f"{_MAP}: boxDim and globalStrides; templates/parts/wgmma_store_tma.cu",
 )
 def tma_store(facts: Facts) -> Iterator[Finding]:
@@ -53,14 +54,16 @@ def tma_store(facts: Facts) -> Iterator[Finding]:
         )
     if cfg.epilogue.store != "tma" or facts.tile is None or facts.blamed("tile"):
         return
-    obstacle = bulk_store_obstacle(cfg)
+    obstacle = bulk_store_obstacle(facts.product)
     if obstacle is None:
         return
-    row = warpgroups(cfg).columns * dtype(cfg.d.dtype or "f32").bytes
+    row = warpgroups(facts.product).columns * dtype(cfg.d.dtype or "f32").bytes
+    major = "an N-major D of swap_ab" if cfg.swap_ab else "an M-major D"
+    part = "rows" if cfg.swap_ab else "columns"
     got, need = {
-        "transpose": (f"d.dtype: {cfg.d.dtype}, M-major", "an M-major D must have elements of 2 bytes"),
+        "transpose": (f"d.dtype: {cfg.d.dtype}", f"{major} must have elements of 2 bytes"),
         "align": (f"d.align: {cfg.d.align}", "rows of D must start at multiples of 16 bytes"),
-        "row": (f"rows of {row} bytes", "a warpgroup's columns must be a multiple of 16 bytes"),
+        "row": (f"rows of {row} bytes", f"a warpgroup's {part} must be a multiple of 16 bytes"),
         "size": (f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"),
     }[obstacle]
     yield Finding(field="epilogue.store", got=got, need=need, fix="use epilogue.store: direct")
@@ -86,6 +89,28 @@ def cluster_size(facts: Facts) -> Iterator[Finding]:
         need=f"1 to {_PORTABLE_CLUSTER} CTAs along M and N together, 1 along K",
         fix="use cluster: [2, 1, 1]",
     )
+
+
+@rule(
+    "split-k",
+    "tma",
+    reason="The CTAs that share the k-tiles of an output tile sum in the shared memory of one of them, so "
+    "they are in one cluster, together with those that share loads.",
+    source="templates/parts/wgmma_split.cu; PTX ISA, st.async: shared::cluster; the limit of cluster-size",
+)
+def split_k(facts: Facts) -> Iterator[Finding]:
+    """A cluster with all shares of K has at most 8 CTAs."""
+    cluster, split = facts.cfg.cluster, facts.cfg.scheduler.split_k
+    if cluster is None or split is None or facts.blamed("cluster") or split < 1:
+        return
+    tiles = cluster[0] * cluster[1]
+    if tiles * split > _PORTABLE_CLUSTER:
+        yield Finding(
+            field="scheduler.split_k",
+            got=f"{split} with cluster: {yaml_list(cluster)}",
+            need=f"a cluster of {tiles} x {split} CTAs must have at most {_PORTABLE_CLUSTER}",
+            fix=f"use scheduler.split_k: {_PORTABLE_CLUSTER // tiles}",
+        )
 
 
 @operand_rule(
@@ -124,7 +149,7 @@ def tma_box(operand: OperandFacts) -> Iterator[Finding]:
     facts = operand.facts
     if facts.tile is None or facts.blamed("tile") or facts.blamed("cluster") or facts.blamed("tiled_mma"):
         return
-    if box_extents(facts.cfg, operand.which) is None:
+    if box_extents(facts.product, operand.role) is None:
         yield Finding(
             field="tile",
             got=yaml_list(facts.tile),
@@ -136,7 +161,8 @@ def tma_box(operand: OperandFacts) -> Iterator[Finding]:
 @rule(
     "tma-wgmma-only",
     "types",
-    reason="Clusters, warpgroup schedules, persistent CTAs and bulk stores belong to the Hopper mainloop.",
+    reason="Clusters, warpgroup schedules, swapped operands, split K, hints to L2, dependent launches, "
+    "persistent CTAs and bulk stores belong to the Hopper mainloop.",
     source="templates/tma_wgmma.cu",
 )
 def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
@@ -146,6 +172,14 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
         "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
         "schedule": given.schedule,
         "promote": given.promote,
+        "swap_ab": "true" if given.swap_ab else None,
+        "pdl": "true" if given.pdl else None,
+        "scheduler.split_k": None if given.scheduler.split_k in (None, 1) else given.scheduler.split_k,
+        **{
+            f"{name}.{field}": value if value not in ("normal", False) else None
+            for name, operand in (("a", given.a), ("b", given.b))
+            for field, value in (("cache", operand.cache), ("constant", operand.constant))
+        },
         "scheduler.kind": "persistent" if given.scheduler.kind == "persistent" else None,
         "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
     }

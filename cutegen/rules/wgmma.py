@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
 from cutegen.resources_wgmma import (
@@ -17,6 +18,7 @@ from cutegen.resources_wgmma import (
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either, yaml_list
+from cutegen.vectors import vectors_of
 from cutegen.wgmma_atoms import WGMMA_ATOMS, WGMMA_M, wgmma_columns
 
 _PTX = "PTX ISA, wgmma.mma_async: matrix shapes, data types and shared memory layout"
@@ -123,17 +125,22 @@ def wgmma_layout(facts: Facts) -> Iterator[Finding]:
 )
 def wgmma_tile(facts: Facts) -> Iterator[Finding]:
     """The tile consists of whole operations."""
-    cfg, tile, layout = facts.cfg, facts.tile, facts.cfg.tiled_mma.layout
-    if tile is None or layout is None or min(layout) < 1:
+    cfg = facts.product
+    tile, layout = cfg.tile, cfg.tiled_mma.layout
+    if facts.tile is None or tile is None or layout is None or min(layout) < 1:
         return
+    along_m, along_n = facts.wgmma_modes
     rows = WGMMA_M * layout[0]
     if tile[0] % rows:
-        fits = max(rows, tile[0] // rows * rows)
+        fits = facts.unswapped((max(rows, tile[0] // rows * rows), *tile[1:]))
+        swap = tile[1] % WGMMA_M == 0 and tile[0] in wgmma_columns(cfg.a.dtype)
         yield Finding(
             field="tile",
-            got=f"BLK_M {tile[0]}",
-            need=f"BLK_M must be a multiple of {rows}: 64 for each of {layout[0]} warpgroups along M",
-            fix=f"use tile: {yaml_list((fits, *tile[1:]))}",
+            got=f"BLK_{along_m} {tile[0]}",
+            need=f"BLK_{along_m} must be a multiple of {rows}: 64 for each of {layout[0]} warpgroups along "
+            f"{along_m}",
+            fix=f"use tile: {yaml_list(fits)}"
+            + (f", or swap_ab: {'false' if facts.cfg.swap_ab else 'true'}" if swap else ""),
         )
     columns = [n * layout[1] for n in wgmma_columns(cfg.a.dtype)]
     if tile[1] not in columns:
@@ -141,9 +148,10 @@ def wgmma_tile(facts: Facts) -> Iterator[Finding]:
         step = "8, 16, 24 or a multiple of 16" if dtype(cfg.a.dtype).kind == "int" else "a multiple of 8"
         yield Finding(
             field="tile",
-            got=f"BLK_N {tile[1]}",
-            need=f"BLK_N of each of {layout[1]} warpgroups along N must be {step}, at most 256",
-            fix=f"use tile: {yaml_list((tile[0], close, tile[2]))}",
+            got=f"BLK_{along_n} {tile[1]}",
+            need=f"BLK_{along_n} of each of {layout[1]} warpgroups along {along_n} must be {step}, at most "
+            "256",
+            fix=f"use tile: {yaml_list(facts.unswapped((tile[0], close, tile[2])))}",
         )
     k = 32 // dtype(cfg.a.dtype).bytes
     if tile[2] % k:
@@ -151,7 +159,7 @@ def wgmma_tile(facts: Facts) -> Iterator[Finding]:
             field="tile",
             got=f"BLK_K {tile[2]}",
             need=f"BLK_K must be a multiple of {k}, the K of an operation on {cfg.a.dtype}",
-            fix=f"use tile: {yaml_list((*tile[:2], max(k, tile[2] // k * k)))}",
+            fix=f"use tile: {yaml_list((*facts.tile[:2], max(k, tile[2] // k * k)))}",
         )
 
 
@@ -163,7 +171,7 @@ def wgmma_tile(facts: Facts) -> Iterator[Finding]:
 )
 def wgmma_atom_fits(facts: Facts) -> Iterator[Finding]:
     """A given operation has the types, and the columns of a warpgroup."""
-    cfg = facts.cfg
+    cfg = facts.product
     given = facts.given.tiled_mma.atom
     if given is None or facts.tile is None:
         return
@@ -194,15 +202,18 @@ def wgmma_panel(operand: OperandFacts) -> Iterator[Finding]:
     facts = operand.facts
     if facts.tile is None or operand.major != "mn" or facts.blamed("tile") or facts.blamed("tiled_mma"):
         return
-    if operand.dtype.bits == 16 and panel_bytes_wide(facts.cfg, operand.which) is None:
-        m, n, k = facts.tile
-        columns = (facts.cfg.tiled_mma.layout or (1, 1, 1))[1]
+    cfg, along = facts.product, facts.wgmma_modes[1]
+    if operand.dtype.bits == 16 and panel_bytes_wide(cfg, operand.role) is None:
+        m, n, k = cfg.tile or (0, 0, 0)
+        columns = (cfg.tiled_mma.layout or (1, 1, 1))[1]
         unit = 16 * columns
+        tile = facts.unswapped((m, max(unit, n // unit * unit), k))
         yield Finding(
             field="tile",
-            got=f"BLK_N {n} with {operand.which}.major: {operand.config.major}",
-            need=f"BLK_N must be a multiple of {unit}: 32 bytes for each of {columns} warpgroups along N",
-            fix=f"use tile: {yaml_list((m, max(unit, n // unit * unit), k))}, or {operand.which}.major: k",
+            got=f"BLK_{along} {n} with {operand.which}.major: {operand.config.major}",
+            need=f"BLK_{along} must be a multiple of {unit}: 32 bytes for each of {columns} warpgroups along "
+            f"{along}",
+            fix=f"use tile: {yaml_list(tile)}, or {operand.which}.major: k",
         )
 
 
@@ -228,20 +239,32 @@ def wgmma_stages(facts: Facts) -> Iterator[Finding]:
 )
 def wgmma_smem(facts: Facts) -> Iterator[Finding]:
     """Everything fits into shared memory."""
-    cfg, limit = facts.cfg, facts.arch.smem_per_block
+    cfg, limit = facts.product, facts.arch.smem_per_block
     if facts.tile is None or cfg.stages is None or facts.blamed("tile", "stages", "tiled_mma"):
         return
     need = shared_memory(cfg).bytes
     if need <= limit:
         return
-    most = most_stages(cfg)
-    fits = most >= 2 and shared_memory(cfg.model_copy(update={"stages": most})).bytes <= limit
+    most, split = most_stages(cfg), cfg.scheduler.split_k or 1
+    if most >= 2 and _smem_with(cfg, stages=most) <= limit:
+        field, fix = "stages", f"use stages: {most}, the most that fit"
+    elif split > 1:
+        fewer = next((s for s in range(split - 1, 1, -1) if _smem_with(cfg, split_k=s) <= limit), 1)
+        field, fix = "scheduler.split_k", f"use scheduler.split_k: {fewer}, or a smaller tile"
+    else:
+        field, fix = "tile", "use a smaller tile, or tile: auto"
     yield Finding(
-        field="stages" if fits else "tile",
+        field=field,
         got=f"{cfg.stages} stages, {need} B",
         need=f"{cfg.arch} allows {limit} bytes of shared memory per CTA",
-        fix=f"use stages: {most}, the most that fit" if fits else "use a smaller tile, or tile: auto",
+        fix=fix,
     )
+
+
+def _smem_with(cfg: GemmConfig, *, stages: int = 2, split_k: int | None = None) -> int:
+    """Bytes of shared memory with other stages, or with K split in other parts."""
+    scheduler = cfg.scheduler.model_copy(update={"split_k": split_k or cfg.scheduler.split_k})
+    return shared_memory(cfg.model_copy(update={"stages": stages, "scheduler": scheduler})).bytes
 
 
 @rule(
@@ -253,7 +276,7 @@ def wgmma_smem(facts: Facts) -> Iterator[Finding]:
 )
 def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     """A consumer's accumulators fit into its registers."""
-    cfg = facts.cfg
+    cfg = facts.product
     atom = WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if atom is None or facts.tile is None or facts.blamed("tile", "tiled_mma"):
         return
@@ -261,14 +284,33 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
         return
     groups, accumulators = warpgroups(cfg), live_registers(cfg)
     budget = register_split(groups.count, accumulators)[1]
-    m, n, k = facts.tile
+    m, n, k = cfg.tile or (0, 0, 0)
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(
         field="tile",
         got=f"{accumulators} registers of accumulators{' and sums' * (cfg.promote is not None)} per thread",
         need=f"at most {budget - EPILOGUE_REGISTERS} of a consumer's {budget} registers",
-        fix=f"use tile: {yaml_list(smaller)} or more warpgroups",
+        fix=f"use tile: {yaml_list(facts.unswapped(smaller))} or more warpgroups",
     )
+
+
+@rule(
+    "swap-vectors",
+    "wgmma",
+    reason="With operands swapped the vectors of columns lie along rows of the product, which no template has.",
+    source="templates/parts/wgmma_vectors.cu",
+)
+def swap_vectors(facts: Facts) -> Iterator[Finding]:
+    """Swapped operands meet neither scales nor a bias."""
+    vectors = vectors_of(facts.cfg)
+    if facts.cfg.swap_ab and vectors:
+        name = vectors[0].name
+        yield Finding(
+            field=f"epilogue.{name}",
+            got=f"{vectors[0].kind} with swap_ab",
+            need="kernels with swapped operands take neither scales nor a bias",
+            fix=f"leave epilogue.{name} out, or use BLK_M 64 with swap_ab: false",
+        )
 
 
 @rule(

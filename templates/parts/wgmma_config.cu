@@ -10,16 +10,21 @@ struct Config {
   static constexpr int STAGES    = {{ stages }};
   static constexpr int CLUSTER_M = {{ cluster_m }};
   static constexpr int CLUSTER_N = {{ cluster_n }};
+  static constexpr int SPLIT_K   = {{ split_k }};  // CTAs of a cluster that share a tile's k-tiles
 
   static constexpr int  CONSUMERS = {{ consumers }};  // warpgroups that multiply; one more loads
   static constexpr bool PINGPONG  = {{ pingpong }};  // each consumer has a tile of its own
   static constexpr int  WARPGROUPS_M = {{ warpgroups_m }};  // of a tile's consumers, side by side along M
+  static constexpr int  PRODUCERS = {{ producers }};  // threads that load: one for both operands, or one for each
   static constexpr int  THREADS = {{ threads }};
   static constexpr int  PRODUCER_REGISTERS = {{ producer_registers }};
   static constexpr int  CONSUMER_REGISTERS = {{ consumer_registers }};
 
   static constexpr int STAGE_BYTES    = {{ stage_bytes }};
   static constexpr int STAGING_OFFSET = {{ staging_offset }};  // bytes from the start of shared memory
+//{% if split_k > 1 %}
+  static constexpr int PARTIAL_OFFSET = {{ partial_offset }};
+//{% endif %}
   static constexpr int BARRIER_OFFSET = {{ barrier_offset }};
   static constexpr int SMEM_BYTES     = {{ smem_bytes }};
 
@@ -50,6 +55,8 @@ struct Operand{{ op.name }} {
   static constexpr int SHARERS     = {{ op.sharers }};  // CTAs of the cluster that use the same tile
   static constexpr int BOXES       = {{ op.boxes }};  // that one of them loads for each panel
   static constexpr int BOX_OUTER   = {{ op.box_outer }};
+  static constexpr auto CACHE      = TMA::CacheHintSm90::{{ op.cache }};  // what L2 gives up
+  static constexpr bool CONSTANT   = {{ op.constant }};  // loaded without waiting for the kernel before this one
 
   // The matrix descriptor without its address, and bytes between warpgroups, atoms and k-steps.
   static constexpr int SWIZZLE_MODE  = {{ op.swizzle_mode }};

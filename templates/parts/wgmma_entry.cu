@@ -1,11 +1,17 @@
-//{% if cluster_m * cluster_n > 1 %}
+//{% if cluster_m * cluster_n * split_k > 1 %}
 extern "C" __global__ void __cluster_dims__({{ name }}::Cluster::SIZE, 1, 1)
 __launch_bounds__({{ name }}::Config::THREADS, 1)
 //{% else %}
 extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, 1)
 //{% endif %}
+//{% if swap_ab %}
+{{ kernel }}(__grid_constant__ CutegenParams const given, __grid_constant__ CutegenTensorMaps const maps) {
+  using namespace {{ name }};
+  CutegenParams const p = transposed(given);
+//{% else %}
 {{ kernel }}(__grid_constant__ CutegenParams const p, __grid_constant__ CutegenTensorMaps const maps) {
   using namespace {{ name }};
+//{% endif %}
   extern __shared__ __align__(1024) unsigned char dynamic_smem[];
   auto& barriers = *reinterpret_cast<Barriers*>(dynamic_smem + Config::BARRIER_OFFSET);
   Cluster cluster;
@@ -16,9 +22,10 @@ extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, 1)
     constexpr int READERS = (Config::CLUSTER_M + Config::CLUSTER_N - 1) * (Config::PINGPONG ? 1 : Config::CONSUMERS);
     CUTE_UNROLL
     for (int s = 0; s < Config::STAGES; ++s) {
-      barriers.full[s].init(1);
+      barriers.full[s].init(Config::PRODUCERS);
       barriers.empty[s].init(READERS);
     }
+    Partials::init(barriers);
     cutlass::arch::fence_barrier_init();
     prefetch_tma_descriptor(&maps.a);
     prefetch_tma_descriptor(&maps.b);
@@ -32,8 +39,9 @@ extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, 1)
   int first = blockIdx.x / Cluster::SIZE, step = gridDim.x / Cluster::SIZE;
   if (warpgroup == Config::CONSUMERS) {
     cutlass::arch::warpgroup_reg_dealloc<Config::PRODUCER_REGISTERS>();
-    if (threadIdx.x % 128 < 32 && elect_one_sync()) {
-      produce(p, maps, order, cluster, dynamic_smem, barriers, first, step);
+    int warp = threadIdx.x % 128 / 32;
+    if (warp < Config::PRODUCERS && elect_one_sync()) {
+      produce(p, maps, order, cluster, dynamic_smem, barriers, first, step, warp);
     }
     __syncwarp();
   } else {

@@ -2,7 +2,7 @@
 template <class Operand>
 CUTE_DEVICE void load(CUtensorMap const& map, FullBarrier& full, unsigned char* stage, int mn, int k, int slice,
                       uint16_t mask) {
-  constexpr uint64_t HINT = uint64_t(TMA::CacheHintSm90::EVICT_NORMAL);
+  constexpr uint64_t HINT = uint64_t(Operand::CACHE);
   auto* barrier = reinterpret_cast<uint64_t*>(&full);
   CUTE_UNROLL
   for (int i = 0; i < Operand::PANELS * Operand::BOXES; ++i) {
@@ -18,26 +18,37 @@ CUTE_DEVICE void load(CUtensorMap const& map, FullBarrier& full, unsigned char* 
   }
 }
 
-// One thread keeps the ring full, tile after tile.
+// Keeps the ring full, tile after tile. Of two producers the first loads A and the second B.
 CUTE_DEVICE void produce(CutegenParams const& p, CutegenTensorMaps const& maps, Tiles const& order,
-                         Cluster const& cluster, unsigned char* smem, Barriers& barriers, int first, int step) {
-  int k_tiles = k_tiles_of(p);
-  int beyond  = p.k == 0 ? 1 : 0;  // without K a k-tile outside the matrices, which arrives as zeros
+                         Cluster const& cluster, unsigned char* smem, Barriers& barriers, int first, int step,
+                         int producer) {
+  KTiles k_tiles(p, cluster);
+  bool loads_a = Config::PRODUCERS == 1 || producer == 0, loads_b = Config::PRODUCERS == 1 || producer == 1;
+  int bytes = (loads_a ? OperandA::STAGE_BYTES : 0) + (loads_b ? OperandB::STAGE_BYTES : 0);
+  if ((loads_a && !OperandA::CONSTANT) || (loads_b && !OperandB::CONSTANT)) {
+    wait_for_kernel_before();
+  }
   Slot slot;
   #pragma unroll 1
   for (int tile = first; tile < order.count; tile += step) {
     int m_begin, n_begin;
     order.at(tile, cluster, m_begin, n_begin);
     #pragma unroll 1
-    for (int k = 0; k < k_tiles; ++k) {
+    for (int k = 0; k < k_tiles.count; ++k) {
       FullBarrier& full = barriers.full[slot.index];
       barriers.empty[slot.index].wait(slot.phase ^ 1);
-      full.arrive_and_expect_tx(Config::STAGE_BYTES);
+      full.arrive_and_expect_tx(bytes);
       auto* a = smem + OperandA::SMEM_OFFSET + slot.index * OperandA::STAGE_BYTES;
       auto* b = smem + OperandB::SMEM_OFFSET + slot.index * OperandB::STAGE_BYTES;
-      load<OperandA>(maps.a, full, a, m_begin, (k + beyond) * Config::BLK_K, cluster.n, cluster.row_mask());
-      load<OperandB>(maps.b, full, b, n_begin, (k + beyond) * Config::BLK_K, cluster.m, cluster.column_mask());
+      int k_begin = (k_tiles.first + k) * Config::BLK_K;
+      if (loads_a) {
+        load<OperandA>(maps.a, full, a, m_begin, k_begin, cluster.n, cluster.row_mask());
+      }
+      if (loads_b) {
+        load<OperandB>(maps.b, full, b, n_begin, k_begin, cluster.m, cluster.column_mask());
+      }
       slot.next();
     }
   }
+  let_next_kernel_start();
 }

@@ -26,15 +26,18 @@ struct Slot {
   }
 };
 
-// This CTA's place in its cluster. CTAs of one row share A, CTAs of one column share B.
+// This CTA's place in its cluster: its tile, and its share of K. Of the CTAs with the same share, those of one row
+// use the same A, those of one column the same B.
 struct Cluster {
-  static constexpr int SIZE = Config::CLUSTER_M * Config::CLUSTER_N;
-  int m, n;
+  static constexpr int TILES = Config::CLUSTER_M * Config::CLUSTER_N;
+  static constexpr int SIZE  = TILES * Config::SPLIT_K;
+  int m, n, share;
 
   CUTE_DEVICE Cluster() {
     int rank = SIZE > 1 ? int(block_rank_in_cluster()) : 0;
     m = rank % Config::CLUSTER_M;
-    n = rank / Config::CLUSTER_M;
+    n = rank / Config::CLUSTER_M % Config::CLUSTER_N;
+    share = Config::SPLIT_K > 1 ? rank / TILES : 0;
   }
 
   CUTE_DEVICE uint16_t row_mask() const {  // bit CLUSTER_M * j of each column j, shifted to this row
@@ -43,17 +46,17 @@ struct Cluster {
     for (int j = 0; j < Config::CLUSTER_N; ++j) {
       mask |= 1u << (Config::CLUSTER_M * j);
     }
-    return uint16_t(mask << m);
+    return uint16_t(mask << (TILES * share + m));
   }
 
   CUTE_DEVICE uint16_t column_mask() const {
-    return uint16_t(((1u << Config::CLUSTER_M) - 1) << (Config::CLUSTER_M * n));
+    return uint16_t(((1u << Config::CLUSTER_M) - 1) << (TILES * share + Config::CLUSTER_M * n));
   }
 
   // Tell all CTAs that write into this slot that it is free; called by all threads of a warpgroup.
   CUTE_DEVICE void release(EmptyBarrier const& empty) const {
     int thread = threadIdx.x % 128;
-    if constexpr (SIZE == 1) {
+    if constexpr (TILES == 1) {
       if (thread == 0) {
         empty.arrive();
       }
@@ -87,5 +90,18 @@ struct Tiles {
   }
 };
 
-// At least one, so that accumulators are always written.
-CUTE_DEVICE int k_tiles_of(CutegenParams const& p) { return max(1, tiles(p.k, Config::BLK_K)); }
+// The k-tiles of this CTA. At least one, so that accumulators are always written: one outside the matrices arrives
+// as zeros.
+struct KTiles {
+  int first, count;
+
+  CUTE_DEVICE KTiles(CutegenParams const& p, Cluster const& cluster) {
+    int all = tiles(p.k, Config::BLK_K);
+    first = cluster.share * all / Config::SPLIT_K;
+    count = (cluster.share + 1) * all / Config::SPLIT_K - first;
+    if (count == 0) {
+      first = max(1, all);
+      count = 1;
+    }
+  }
+};

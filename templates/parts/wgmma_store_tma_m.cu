@@ -37,6 +37,7 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
   constexpr int CHUNKS = Output::COLUMNS / Output::CHUNK;
   constexpr int FIRST_BARRIER = 2;  // behind the turns of pingpong
   int thread = threadIdx.x, warpgroup = thread / 128;
+  bool first_warp = __shfl_sync(0xffffffff, thread / 32 % 4, 0) == 0;  // known to be the same in all lanes
   int group_m = Output::ThrM{}(warpgroup * 128), group_n = Output::ThrN{}(warpgroup * 128);
   uint32_t ring = staging + warpgroup * Output::SLOTS * Output::SLOT_BYTES;
   auto meet = [&] { cutlass::arch::NamedBarrier::sync(128, FIRST_BARRIER + warpgroup); };
@@ -48,12 +49,12 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
       int index = atom * CHUNKS + chunk;
       uint32_t buffer = ring + index % Output::SLOTS * Output::SLOT_BYTES;
       if (index == 0) {
-        if (thread / 32 % 4 == 0 && elect_one_sync()) {
+        if (first_warp && elect_one_sync()) {
           tma_store_wait<0>();
         }
         meet();
       } else if (index >= Output::SLOTS) {
-        if (thread / 32 % 4 == 0 && elect_one_sync()) {
+        if (first_warp && elect_one_sync()) {
           tma_store_wait<Output::SLOTS - 1>();
         }
         meet();
@@ -61,7 +62,7 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
       stage_chunk<WITH_C>(p, global_c, buffer, chunk * Output::CHUNK, atom, tCrC);
       tma_store_fence();
       meet();
-      if (thread / 32 % 4 == 0 && elect_one_sync()) {
+      if (first_warp && elect_one_sync()) {
         SM90_TMA_STORE_2D::copy(&maps.d[0], shared_ptr_at<unsigned char>(buffer), m_begin + group_m + atom * 64,
                                 n_begin + group_n + chunk * Output::CHUNK);
         tma_store_arrive();

@@ -146,6 +146,33 @@ def test_clusters_are_counted_by_the_driver(clustered: Rig) -> None:
     assert "extents 2000 96 stride 4000 box 64 32" in encoded[1]  # each of two CTAs loads half of B's k
 
 
+def test_swapped_operands_have_the_maps_of_their_own_matrices(tmp_path: Path, cuda: Path) -> None:
+    rig = Rig(tmp_path / "swapped", cuda, hopper(tile=[16, 64, 128]))
+    calls = rig.calls(launch())
+    b, a, d = only(calls, "encode")  # B comes first
+    assert "at 2000 extents 96 2000 stride 192 box 64 64 by" in b
+    assert "at 1000 extents 96 1000 stride 208 box 64 16 by" in a
+    assert "at 4000 extents 2000 1000 stride 4016 box 64 16 by" in d
+    assert " m 1000 n 2000 k 96 a 1000 " in only(calls, "launch")[0]  # as the caller gave them
+
+
+def test_a_cluster_has_the_shares_of_k(tmp_path: Path, cuda: Path) -> None:
+    config = hopper({"scheduler.split_k": 3}, tile=[128, 128, 64], cluster=[2, 1, 1])
+    rig = Rig(tmp_path / "split", cuda, config)
+    calls = rig.calls(launch(m=128, n=128), launch())
+    assert only(calls, "clusters")[0].endswith("count 1 id 4 cluster 6 1 1")
+    assert [c.split()[3] for c in only(calls, "launch")] == ["6", "12"]
+
+
+def test_a_dependent_launch_may_start_early(tmp_path: Path, cuda: Path, plain: Rig) -> None:
+    rig = Rig(tmp_path / "pdl", cuda, hopper(tile=[128, 128, 64], pdl=True))
+    calls = rig.calls(launch())
+    assert only(calls, "attribute") == ["attribute 6 value 1 of 1"]
+    (launched,) = only(calls, "launch")
+    assert " grid 21 1 1 block 384 1 1 " in launched
+    assert not only(plain.calls(launch()), "attribute")
+
+
 def test_without_k_no_address_of_an_operand_is_used(plain: Rig) -> None:
     calls = only(plain.calls(launch(k=0, a=0, b=0, lda=0, ldb=0)), "encode")
     assert "at 4000 extents 1 1000 stride 16" in calls[0]

@@ -9,6 +9,7 @@ import pytest
 import cutegen
 from cutegen.config import GemmConfig
 from tests.support.emulated import Problem, kernel_of
+from tests.support.gpu import fits
 from tests.support.wgmma_variants import VARIANTS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
@@ -26,6 +27,9 @@ ORDERED = (
 #: Multiples of 16, as bulk copies of 8-bit rows need them; parts of tiles, less than a tile, no K.
 SHAPES = ((304, 528, 208), (16, 32, 80), (128, 64, 0))
 
+#: Few rows, and residues of N and K; those whose rows a config's alignments allow.
+SMALL = ((1, 136, 200), (7, 264, 72), (8, 128, 8), (16, 72, 520), (100, 200, 136))
+
 
 def run(config: GemmConfig, shape: tuple[int, int, int], seed: int = 0, beta: float = 0.0) -> None:
     problem = Problem(config, *shape, seed=seed, beta=beta)
@@ -39,6 +43,15 @@ def test_it_is_exact_and_clean(name: str) -> None:
     for shape in SHAPES:
         run(VARIANTS[name], shape)
     run(VARIANTS[name], SHAPES[0], beta=1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith(("swapped", "split", "pdl"))])
+def test_small_problems_are_exact_and_clean(name: str) -> None:
+    config = cutegen.resolve(VARIANTS[name])
+    shapes = [shape for shape in SMALL if fits(config, *shape)]
+    for seed, shape in enumerate(shapes):
+        run(config, shape, seed=seed, beta=float(seed % 2))
+    assert shapes or config.a.major == "m" or config.a.dtype != "bf16"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

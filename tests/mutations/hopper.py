@@ -20,7 +20,7 @@ ARRIVED = "arrive_and_expect_tx"
 
 WAIT = "    warpgroup_wait<1>();\n"
 RELEASE = "    if (k > 0) {\n      cluster.release(barriers.empty[previous.index]);\n    }\n"
-EXPECT = "full.arrive_and_expect_tx(Config::STAGE_BYTES);"
+EXPECT = "full.arrive_and_expect_tx(bytes);"
 EMPTY_INIT = "barriers.empty[s].init(READERS);"
 SYNC = "  if constexpr (Cluster::SIZE > 1) {\n    cluster_sync();\n  } else {\n    __syncthreads();\n  }\n"
 

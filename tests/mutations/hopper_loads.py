@@ -10,33 +10,34 @@ _one = fault("pingpong")
 _four = fault("cluster")
 _mn = fault("mn-major")
 _SLICE = "(slice * Operand::BOXES + i % Operand::BOXES)"
+_FIRST = "first = cluster.share * all / Config::SPLIT_K;"
 _GROUPED = (1200, 400, 64)
 
 HOPPER_LOADS = (
     _one(
         "k-stays",
         "A's first k-tile is loaded again and again",
-        "(k + beyond) * Config::BLK_K, cluster.n",
-        "beyond * Config::BLK_K, cluster.n",
+        "m_begin, k_begin, cluster.n",
+        "m_begin, k_tiles.first * Config::BLK_K, cluster.n",
         "numbers",
     ),
     _one(
         "k-tiles-floor",
         "the last part of a k-tile is left out",
-        "max(1, tiles(p.k, Config::BLK_K))",
-        "max(1, p.k / Config::BLK_K)",
+        "int all = tiles(p.k, Config::BLK_K);",
+        "int all = p.k / Config::BLK_K;",
         "numbers",
     ),
     _one(
         "not-beyond",
         "without K a k-tile inside the matrices is loaded",
-        "p.k == 0 ? 1 : 0",
-        "0",
+        "first = max(1, all);",
+        "first = all;",
         "out-of-bounds-global",
         at=LOAD,
         shape=(128, 64, 0),
     ),
-    _one("always-beyond", "loads begin one k-tile too late", "p.k == 0 ? 1 : 0", "1", "numbers"),
+    _one("always-beyond", "loads begin one k-tile too late", _FIRST, _FIRST.replace(";", " + 1;"), "numbers"),
     _one(
         "producer-stride",
         "the producer leaves out every other tile",
@@ -58,7 +59,7 @@ HOPPER_LOADS = (
     _four(
         "row-mask",
         "the mask of a row is that of the first row",
-        "uint16_t(mask << m)",
+        "uint16_t(mask << (TILES * share + m))",
         "uint16_t(mask)",
         "async-in-flight",
         "race-waw",
@@ -67,7 +68,7 @@ HOPPER_LOADS = (
     _four(
         "column-mask",
         "the mask of a column is shifted too little",
-        "<< (Config::CLUSTER_M * n));",
+        "<< (TILES * share + Config::CLUSTER_M * n));",
         "<< n);",
         "async-in-flight",
         "race-waw",
@@ -84,7 +85,7 @@ HOPPER_LOADS = (
     _four(
         "mask-own",
         "a slice is not multicast",
-        "uint16_t(mask << m);",
+        "uint16_t(mask << (TILES * share + m));",
         "uint16_t(1u << (m + Config::CLUSTER_M * n));",
         "deadlock",
     ),

@@ -98,6 +98,10 @@ KERNELS: dict[str, Kernel] = {
             ("m-major-cooperative", "m_major_odd_columns", "cooperative, D M-major"),
             ("f32-out", "f16_to_f32", "D of f32"),
             ("narrow", "narrowest", "BLK_N 8"),
+            ("swapped", "swapped_16_rows", "operands swapped, BLK_M 16"),
+            ("split", "split_in_two", "cooperative, K split in two"),
+            ("split-in-three", "split_in_three_static", "operands swapped, K split in three"),
+            ("dependent", "pdl_b_ahead", "operands swapped, dependent launch, B loaded ahead"),
         )
     },
     "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),

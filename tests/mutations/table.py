@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.hopper_loads import HOPPER_LOADS
 from tests.mutations.hopper_products import HOPPER_PRODUCTS
 from tests.mutations.hopper_ring import HOPPER_RING
+from tests.mutations.hopper_small import HOPPER_SMALL
 from tests.mutations.hopper_store import HOPPER_STORE
 from tests.mutations.hopper_unfound import HOPPER_UNFOUND
 from tests.mutations.idiomatic import IDIOMATIC
@@ -21,6 +22,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *HOPPER_PRODUCTS,
     *HOPPER_LOADS,
     *HOPPER_STORE,
+    *HOPPER_SMALL,
     *HOPPER_UNFOUND,
     *TUTORIALS,
 )

@@ -126,6 +126,13 @@ int cuStreamIsCapturing(void* stream, int* status) {
   return *status = told.capturing, record("capturing %zx\n", (size_t)stream), told.capture_error;
 }
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned smem, void* stream, void** params, void** extra);
+int cuLaunchKernelEx(const LaunchConfig* c, void* function, void** params, void** extra) {
+  record("attribute %d value %u of %u\n", c->attributes->id, c->attributes->cluster[0], c->count);
+  return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->smem,
+                        c->stream, params, extra);
+}
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned smem, void* stream, void** params, void** extra) {
   const Params* p = params[0];
   record("launch %zx grid %u %u %u block %u %u %u smem %u stream %zx in %zx m %d n %d k %d a %zx ldd %lld "

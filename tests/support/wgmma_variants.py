@@ -10,6 +10,10 @@ from tests.support.rule_cases_wgmma import hopper
 __all__ = ["VARIANTS"]
 
 
+def _split(count: int, patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
+    return hopper({"scheduler.split_k": count} | (patches or {}), **top)
+
+
 def _types(a: str, b: str | None = None, **more: Any) -> dict[str, Any]:
     return {"a.dtype": a, "b.dtype": b or a} | more
 
@@ -63,5 +67,30 @@ VARIANTS: dict[str, GemmConfig] = {
     "promoted_pingpong": hopper(
         _types("e4m3", **OUT_BF16), tile=[64, 128, 128], promote=128, schedule="pingpong", cluster=[2, 1, 1]
     ),
+    "swapped_8_rows": hopper(tile=[8, 64, 256], swap_ab=True),
+    "swapped_16_rows": hopper(tile=[16, 64, 128]),
+    "swapped_two_consumers": hopper(tile=[64, 128, 64], swap_ab=True),
+    "swapped_pingpong": hopper(tile=[24, 64, 64], schedule="pingpong"),
+    "swapped_cluster": hopper({"a.major": "m", "b.major": "n"}, tile=[32, 64, 64], cluster=[1, 2, 1]),
+    "swapped_m_major": hopper({"d.major": "m"}, tile=[64, 64, 64], swap_ab=True),
+    "swapped_direct": hopper({"d.dtype": "f32", "c.dtype": "bf16", "c.major": "m"}, tile=[16, 128, 64]),
+    "swapped_unaligned_output": hopper({"d.align": 2, "c.align": 2}, tile=[32, 64, 64]),
+    "swapped_s8": hopper(_types("s8"), tile=[24, 64, 128]),
+    "swapped_e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[16, 64, 256]),
+    "swapped_raster": hopper({"scheduler.raster": "n", "scheduler.group": 2}, tile=[8, 64, 64]),
+    "split_in_two": _split(2, tile=[64, 64, 64]),
+    "split_in_eight": _split(8, {"d.dtype": "f32"}, tile=[64, 16, 64]),
+    "split_in_three_static": _split(3, {"scheduler.kind": "static"}, tile=[16, 64, 128]),
+    "split_pingpong": _split(2, tile=[64, 64, 64], schedule="pingpong"),
+    "split_cluster": _split(2, tile=[64, 64, 64], cluster=[2, 2, 1]),
+    "split_swapped_cluster": _split(3, tile=[32, 128, 64], cluster=[1, 2, 1], swap_ab=True),
+    "split_two_consumers": _split(2, {"d.major": "m"}, tile=[128, 72, 64]),
+    "split_f16_in_f16": _split(2, _types("f16"), accumulator="f16", tile=[64, 24, 64]),
+    "split_s8": _split(4, _types("s8"), tile=[16, 64, 128]),
+    "pdl_b_ahead": hopper({"b.constant": True, "b.cache": "evict_first"}, tile=[16, 64, 256], pdl=True),
+    "pdl_a_ahead": hopper({"a.constant": True, "a.cache": "evict_last"}, tile=[64, 128, 64], pdl=True),
+    "pdl_both_ahead": hopper({"a.constant": True, "b.constant": True}, tile=[64, 128, 64], pdl=True),
+    "pdl_split_cluster": _split(2, {"b.constant": True}, tile=[16, 64, 64], cluster=[1, 2, 1], pdl=True),
+    "pdl_in_order": hopper(tile=[128, 128, 64], pdl=True),
     "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -323,7 +324,7 @@ class TestCheck:
 class TestVectors:
     """Scales of rows and columns, or of all, and a bias."""
 
-    ALL = {"scale_a": "row", "scale_b": "column", "bias": "column"}
+    ALL: ClassVar = {"scale_a": "row", "scale_b": "column", "bias": "column"}
 
     def scaled(self, d="f16", **epilogue):
         return config("f16", "f32", d).replace(epilogue=epilogue or self.ALL)

@@ -17,6 +17,7 @@ from cutegen.layout import Layout
 from cutegen.layout.banks import ideal_wavefronts, wavefronts
 from cutegen.layout.partition import tile_offsets
 from cutegen.layout.swizzle import Swizzle
+from cutegen.operands.swap import transposed
 from cutegen.plan import plan
 from cutegen.resolve import resolve
 from cutegen.resolve.mma import fitting_atoms
@@ -25,7 +26,9 @@ from cutegen.rules import check
 from cutegen.vectors import VECTOR_NAMES
 from tests.support.cases import AUTO, BASE, base, config
 from tests.support.config_gen import wild_config
+from tests.support.rule_cases_wgmma import hopper
 from tests.support.simulate import fault_of
+from tests.support.wgmma_variants import VARIANTS
 
 
 def size(layout: Any) -> int:
@@ -58,14 +61,29 @@ class TestProperties:
     def test_everything_is_filled(self) -> None:
         for mainloop in ("multistage", "simt"):
             types = {"a.dtype": "f32", "b.dtype": "f32"} if mainloop == "simt" else {}
-            none = {
-                "limits": True,
-                "cluster": True,
-                "schedule": True,
-                "promote": True,
+            hopper = dict.fromkeys(("cluster", "schedule", "swap_ab", "pdl", "promote"), True)
+            parts = {
+                "a": {"cache", "constant"},
+                "b": {"cache", "constant"},
+                "scheduler": {"split_k"},
                 "epilogue": set(VECTOR_NAMES),
             }
-            assert not list(empty(resolve(config(types, mainloop=mainloop)).model_dump(exclude=none)))
+            filled = resolve(config(types, mainloop=mainloop))
+            assert not list(empty(filled.model_dump(exclude={"limits": True, **hopper, **parts})))
+
+    def test_operands_are_swapped_where_only_columns_are_multiples_of_64(self) -> None:
+        swapped = {(16, 64): True, (96, 128): True, (64, 64): None, (128, 96): None, (100, 64): None}
+        for (m, n), want in swapped.items():
+            assert resolve(hopper(tile=[m, n, 64])).swap_ab is want
+            assert resolve(hopper(tile=[m, n, 64], swap_ab=False)).swap_ab is False
+        automatic = hopper(tile=[16, 64, 64]).replace(mainloop=None)
+        assert resolve(automatic).mainloop == "multistage"
+        assert resolve(automatic.replace(swap_ab=True)).mainloop == "tma_wgmma"
+
+    def test_swapped_twice_is_the_same(self) -> None:
+        for name, cfg in VARIANTS.items():
+            resolved = resolve(cfg)
+            assert transposed(transposed(resolved)) == resolved, name
 
     def test_a_given_config_is_its_own_resolution(self) -> None:
         resolved = resolve(base())

@@ -73,7 +73,7 @@ def load_store(ins: Instruction, ops: Operands) -> str:
     if bits is None or bits not in (8, 16, 32, 64):
         raise UnknownInstructionError(ins.opcode)
     shared = any(part.startswith("shared") for part in parts)
-    if "param" in parts or "const" in parts or (parts[0] == "st" and "async" in parts):
+    if "param" in parts or "const" in parts:
         raise UnknownInstructionError(ins.opcode)
     memory, value = ins.operands[:2] if parts[0] == "st" else (ins.operands[1], ins.operands[0])
     address = ops.address(memory, "uint32_t" if shared else "uint64_t")

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 
-from cutegen.emulator.rewrite.operands import Operands, UnknownInstructionError
+from cutegen.emulator.rewrite.operands import WIDTHS, Operands, UnknownInstructionError, unsigned
 from cutegen.emulator.rewrite.ptx import Instruction
 
-__all__ = ["bulk", "bulk_group", "cp_async_mbarrier", "elect", "mapa", "movmatrix", "wgmma_control"]
+__all__ = [
+    "bulk",
+    "bulk_group",
+    "cp_async_mbarrier",
+    "elect",
+    "grid_wait",
+    "mapa",
+    "movmatrix",
+    "store_async",
+    "wgmma_control",
+]
 
 _TENSOR = re.compile(r"cp\.(reduce\.)?async\.bulk\.(prefetch\.)?tensor\.(\d)d\.")
 
@@ -72,3 +82,23 @@ def mapa(ins: Instruction, ops: Operands) -> str:
     """``mapa``: a shared address in another CTA of the cluster."""
     to, address, rank = ins.operands
     return ops.write(to, f"cge::mapa({ops.read(address, 'uint32_t')}, {ops.read(rank, 'uint32_t')})")
+
+
+def grid_wait(ins: Instruction, ops: Operands) -> str:
+    """``griddepcontrol.wait``: from here on the kernels before this one have ended."""
+    return "cge::grid_wait()"
+
+
+_ST_ASYNC = re.compile(
+    r"st\.async(\.weak)?(\.shared::cluster)?\.mbarrier::complete_tx::bytes(\.v[24])?\.([bsuf](?:32|64))$"
+)
+
+
+def store_async(ins: Instruction, ops: Operands) -> str:
+    """``st.async``: a store to a CTA of the cluster that completes bytes of an mbarrier there."""
+    match = _ST_ASYNC.match(ins.opcode)
+    if match is None:
+        raise UnknownInstructionError(ins.opcode)
+    to, values, barrier = ins.operands
+    kind = unsigned(WIDTHS[match[4]])
+    return f"cge::store_async<{kind}>({ops.address(to)}, {ops.address(barrier)}, {ops.pointers(values)})"

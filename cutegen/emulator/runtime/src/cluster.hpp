@@ -11,11 +11,13 @@ void begin_cluster_barrier(Cluster& cluster);
 void begin_barriers(Cta& cta);
 void begin_products(Cta const& cta);
 void forget_loads(Cluster const& cluster);
+void forget_remotes(Cluster const& cluster);
 void forget_stores(Fiber& f);
 void forget_products(Fiber& f);
 
-// Lets one asynchronous operation that has been issued take place. False if there is none.
+// Lets one bulk load, or one store to another CTA, that has been issued take place. False if there is none.
 bool run_engines();
+bool run_remotes();
 // A thread returns: its stores have to take place.
 void finish_bulk(Fiber& f);
 

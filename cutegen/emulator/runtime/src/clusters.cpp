@@ -80,6 +80,7 @@ void begin_threads(Cta& cta, void (*entry)()) {
     f.clock.base = nothing;
     f.clock.self = 1;
     f.fenced_self = 0;
+    f.alone = false;
     f.fenced = nothing;
     f.device_visible = f.block_visible = KnowledgePtr();
     f.cluster_phase = 0;
@@ -129,6 +130,7 @@ void start_cluster(uint32_t index, void (*entry)()) {
 
 void end_cluster(Cluster& cluster) {
   forget_loads(cluster);
+  forget_remotes(cluster);
   for (Cta& cta : cluster.ctas) {
     end_threads(cta);
     end_shared(cta);

@@ -73,6 +73,7 @@ struct Fiber {
   ThreadStores* stores = nullptr;
   Polls polls;
   uint32_t waits_at = 0;  // the mbarrier that it waits for
+  bool alone = false;     // it has waited for the kernels before this one (griddepcontrol.wait)
 };
 
 // One warp-wide operation that lanes are arriving at.

@@ -146,6 +146,15 @@ Buffer* check_global(void const* pointer, uint32_t bytes, bool write, char const
     report(std::move(f));
     return nullptr;
   }
+  if (b->dependent && !self().alone) {
+    Finding f{"missing-grid-wait"};
+    f.tensor = b->name;
+    f.offset = p - b->begin;
+    f.bytes = bytes;
+    f.message = amount(what, bytes) + (write ? " writes " : " reads ") + b->name +
+                ", which the kernel before this one may still use";
+    report(std::move(f));
+  }
   if (write) {
     size_t const offset = size_t(p - b->begin);
     if (!b->writable) {

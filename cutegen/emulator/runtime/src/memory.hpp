@@ -30,6 +30,7 @@ struct Buffer {
   size_t bytes = 0;
   uint32_t element = 1;
   bool writable = false;
+  bool dependent = false;  // the kernel before this one may still use it
   size_t row_bytes = 0, pitch = 0;  // 0: no rows
   ElementRecord* records = nullptr;
 };

@@ -55,7 +55,7 @@ uintptr_t next_address = kGlobalWindow;
 void map_buffer(std::istringstream& in) {
   Buffer b;
   size_t offset = 0, shift = 0;
-  in >> b.name >> offset >> b.bytes >> shift >> b.element >> b.writable >> b.row_bytes >> b.pitch;
+  in >> b.name >> offset >> b.bytes >> shift >> b.element >> b.writable >> b.dependent >> b.row_bytes >> b.pitch;
   size_t const size = (b.bytes + shift + 4095) / 4096 * 4096;
   if (size) {
     void* at = reinterpret_cast<void*>(next_address);

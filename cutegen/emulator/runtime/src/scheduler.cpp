@@ -178,7 +178,7 @@ void run_clusters(bool (*take)(uint32_t& index)) {
     current = nullptr;
     if (alive.empty()) { break; }
     if (poll_again(kWaiting)) { continue; }
-    if (run_engines()) {
+    if (run_engines() || run_remotes()) {
       note_progress();
       continue;
     }

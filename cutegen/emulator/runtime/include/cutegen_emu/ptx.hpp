@@ -178,9 +178,11 @@ void bulk_commit();
 void bulk_wait(uint32_t pending, bool reads_only);
 void fence_proxy_async();
 void fence_init();
+void grid_wait();
 void cluster_arrive();
 void cluster_wait();
 uint32_t mapa(uint32_t address, uint32_t rank);
+void store_async(uint32_t to, uint32_t barrier, uint32_t bytes, void const* from);
 
 // ld and st: one access of all elements.
 template <class U>
@@ -196,6 +198,15 @@ inline void store(void* to, Order order, Registers from) {
   size_t i = 0;
   for (void const* r : from) { std::memcpy(&values[i++], r, sizeof(U)); }
   memory_store(to, uint32_t(sizeof(U) * from.size()), order, values);
+}
+
+// st.async.
+template <class U>
+inline void store_async(uint32_t to, uint32_t barrier, Registers from) {
+  U values[8];
+  size_t i = 0;
+  for (void const* r : from) { std::memcpy(&values[i++], r, sizeof(U)); }
+  store_async(to, barrier, uint32_t(sizeof(U) * from.size()), values);
 }
 
 // atom and red.
