@@ -297,7 +297,7 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
 @rule(
     "swap-vectors",
     "wgmma",
-    reason="With operands swapped the vectors of columns lie along rows of the product, which no template has.",
+    reason="Vectors of columns would lie along rows of the swapped product, which no template has.",
     source="templates/parts/wgmma_vectors.cu",
 )
 def swap_vectors(facts: Facts) -> Iterator[Finding]:
