@@ -45,7 +45,10 @@ def encode(x: Array, dtype: str) -> Array:
         finite = 127 if dtype == "e4m3" else 124
         table = _FP8[dtype][:finite]
         sign = (np.asarray(x) < 0) * np.uint8(0x80)
-        nearest = np.abs(np.abs(np.asarray(x, dtype=np.float64))[..., None] - table).argmin(-1)
+        distance = np.abs(np.abs(np.asarray(x, dtype=np.float64))[..., None] - table)
+        nearest = distance.argmin(-1)  # of two the lower code
+        least = distance.min(-1, keepdims=True)
+        nearest += (nearest % 2 == 1) & ((distance == least).sum(-1) == 2)  # ties to even
         return (nearest.astype(np.uint8) | sign).astype(np.uint8)
     kind = np.dtype(_NUMPY[dtype])
     if kind.kind in "iu":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -324,10 +323,9 @@ class TestCheck:
 class TestVectors:
     """Scales of rows and columns, or of all, and a bias."""
 
-    ALL: ClassVar = {"scale_a": "row", "scale_b": "column", "bias": "column"}
-
     def scaled(self, d="f16", **epilogue):
-        return config("f16", "f32", d).replace(epilogue=epilogue or self.ALL)
+        every = {"scale_a": "row", "scale_b": "column", "bias": "column"}
+        return config("f16", "f32", d).replace(epilogue=epilogue or every)
 
     def test_by_hand(self):
         a, b = np.float16([[1, 2], [3, 4]]), np.float16([[1, 0], [1, 1], [0, 1]])
