@@ -139,7 +139,7 @@ def _from_table(problem: Problem, card: Card) -> GemmConfig | None:
     if found is None:
         return None
     entry, exact = found
-    if not exact and problem.m > _FEW_ROWS and not _fits(entry, problem, card):
+    if not exact and not _fits(entry, problem, card):
         return None
     return _bulk(problem, entry.tile, entry.schedule, entry.group, entry.cluster)
 

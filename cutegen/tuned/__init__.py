@@ -30,8 +30,6 @@ Extent = Annotated[int, Field(ge=1)]
 
 #: An entry counts for a shape each of whose extents is at most so many powers of two from its own.
 _REACH = 0.5
-#: All M up to this are one: they take one row of tiles, and the time is that of reading B.
-_SMALL_M = 64
 
 
 class _Strict(BaseModel):
@@ -93,17 +91,14 @@ def table_for(dtype: DTypeName, majors: str, *, cc: int, multiprocessors: int) -
 def nearest(table: Table, m: int, n: int, k: int) -> tuple[Entry, bool] | None:
     """The entry that is nearest to a shape, and whether it is that very shape; None if all are too far.
 
-    Distances are those of the logarithms, summed over M, N and K; M counts from 64 on. Of entries that are
-    equally near the first counts.
+    Distances are those of the logarithms, summed over M, N and K. Of entries that are equally near the
+    first counts.
     """
     best: tuple[float, Entry] | None = None
     for entry in table.entries:
         if (entry.m, entry.n, entry.k) == (m, n, k):
             return entry, True
-        ways = [
-            abs(log2(x / y))
-            for x, y in ((max(m, _SMALL_M), max(entry.m, _SMALL_M)), (n, entry.n), (k, entry.k))
-        ]
+        ways = [abs(log2(x / y)) for x, y in ((m, entry.m), (n, entry.n), (k, entry.k))]
         if max(ways) <= _REACH and (best is None or sum(ways) < best[0]):
             best = (sum(ways), entry)
     return None if best is None else (best[1], False)
