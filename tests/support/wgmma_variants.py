@@ -92,5 +92,8 @@ VARIANTS: dict[str, GemmConfig] = {
     "pdl_both_ahead": hopper({"a.constant": True, "b.constant": True}, tile=[64, 128, 64], pdl=True),
     "pdl_split_cluster": _split(2, {"b.constant": True}, tile=[16, 64, 64], cluster=[1, 2, 1], pdl=True),
     "pdl_in_order": hopper(tile=[128, 128, 64], pdl=True),
+    "split_scaled": _split(2, _types("e4m3", **OUT_BF16, **ALL_VECTORS), tile=[64, 64, 128], pdl=True),
+    "split_promoted": _split(2, _types("e4m3", **OUT_BF16, **SCALES), tile=[64, 128, 128], promote=128),
+    "swapped_promoted": hopper(_types("e4m3", **OUT_BF16), tile=[16, 64, 128], swap_ab=True, promote=128),
     "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
 }  # fmt: skip
