@@ -65,3 +65,9 @@ def test_examples_are_exact_and_clean(path: Path) -> None:
 def test_every_order_of_threads_is_clean(name: str) -> None:
     for seed in range(1, 21):
         run(VARIANTS[name], (272, 272, 208), seed=seed, beta=1.0)
+
+
+@pytest.mark.parametrize("name", ["split_in_three_static", "split_swapped_cluster", "pdl_split_cluster"])
+def test_every_order_is_clean_for_few_rows(name: str) -> None:
+    for seed in range(1, 21):
+        run(VARIANTS[name], (40, 136, 200), seed=seed, beta=1.0)
