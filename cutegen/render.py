@@ -13,13 +13,14 @@ import jinja2
 
 from cutegen import settings
 from cutegen.arch import ArchName
+from cutegen.collective_context import collective_context
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
 from cutegen.operands.wgmma import TensorMap
-from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
+from cutegen.plan import CollectivePlan, KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 from cutegen.version import __version__
 from cutegen.wgmma_context import wgmma_context
@@ -41,7 +42,7 @@ Style = Literal["resolved", "idiomatic"]
 
 def styles_of(mainloop: str | None) -> tuple[Style, ...]:
     """The styles in which a mainloop is rendered."""
-    return ("resolved",) if mainloop == "tma_wgmma" else get_args(Style)
+    return ("resolved",) if mainloop in ("tma_wgmma", "collective") else get_args(Style)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,8 @@ class LaunchSpec:
         cluster: CTAs of a cluster along M and N.
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
+        host_code: Whether host code in the source makes the kernel's parameters and its grid.
+        workspace: Whether a launch may need global memory of its own.
     """
 
     kernel: str
@@ -102,6 +105,8 @@ class LaunchSpec:
     cluster: tuple[int, int] = (1, 1)
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
+    host_code: bool = False
+    workspace: bool = False
 
     def clusters(self, m: int, n: int, *, most: int) -> int:
         """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
@@ -251,6 +256,8 @@ def _headers(plan: KernelPlan) -> list[str]:
 
 def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
+    if isinstance(plan, CollectivePlan):
+        return collective_context(plan)
     cfg, output = plan.config, plan.output
     own = wgmma_context(plan) if isinstance(plan, WgmmaPlan) else _context(plan, style)
     own["out"] |= {
@@ -341,7 +348,7 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
     mainloop = plan.config.mainloop
     if style not in styles_of(mainloop):
         raise ConfigError(f"mainloop {mainloop} is rendered in the {styles_of(mainloop)[0]} style only")
-    top = "tma_wgmma.cu" if isinstance(plan, WgmmaPlan) else f"{style}.cu"
+    top = f"{style if isinstance(plan, KernelPlan) else mainloop}.cu"
     text = environment().get_template(top).render(context(plan, style))
     return RenderedKernel(
         name=plan.name,
@@ -360,8 +367,10 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             b=_operand_spec(plan, "b"),
             c=_operand_spec(plan, "c"),
             d=_operand_spec(plan, "d"),
-            cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
-            persistent=plan.config.scheduler.kind == "persistent",
+            cluster=(1, 1) if isinstance(plan, KernelPlan) else plan.cluster,
+            persistent=plan.config.scheduler.kind in ("persistent", "stream_k"),
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
+            host_code=isinstance(plan, CollectivePlan),
+            workspace=plan.config.scheduler.kind == "stream_k",
         ),
     )

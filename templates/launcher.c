@@ -21,7 +21,9 @@ enum {
   CLUSTER_M = {{ launch.cluster[0] }},
   CLUSTER_N = {{ launch.cluster[1] }},
   CLUSTER = CLUSTER_M * CLUSTER_N,
-  PERSISTENT = {{ launch.persistent|int }},
+  PERSISTENT = {{ (launch.persistent or launch.host_code)|int }}, /* a launch depends on what the device holds at once */
+  CLUSTER_X = {{ launch.cluster[0] if launch.host_code else launch.cluster[0] * launch.cluster[1] }},
+  CLUSTER_Y = CLUSTER / CLUSTER_X,
   MOST_M = INT32_MAX / (BLK_M * CLUSTER_M) * (BLK_M * CLUSTER_M), /* the last index of a partial tile must not wrap */
   MOST_N = INT32_MAX / (BLK_N * CLUSTER_N) * (BLK_N * CLUSTER_N),
   MOST_K = INT32_MAX / BLK_K * BLK_K,
@@ -58,6 +60,7 @@ typedef struct CUctx_st* Context;
 typedef struct CUmod_st* Module;
 typedef struct CUfunc_st* Function;
 typedef struct CUstream_st* Stream;
+typedef struct CUmemPoolHandle_st* Pool;
 
 enum { /* values of cuda.h */
   ERROR_NO_BINARY_FOR_GPU = 209,
@@ -92,6 +95,14 @@ typedef struct {
   unsigned count;
 } LaunchConfig;
 
+/* CUmemPoolProps. */
+typedef struct {
+  int allocation, handles, location, ordinal;
+  void* security;
+  size_t most;
+  unsigned char reserved[56];
+} PoolProperties;
+
 static struct {
   Result (*init)(unsigned flags);
   Result (*device_get)(int* device, int ordinal);
@@ -111,6 +122,11 @@ static struct {
   Result (*encode_tiled)(void* map, int type, uint32_t rank, void* address, const uint64_t* extents,
                          const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                          int interleave, int swizzle, int l2_promotion, int fill); /* since CUDA 12 */
+  Result (*pool_create)(Pool* pool, const PoolProperties* properties); /* since CUDA 11.2, as the next three */
+  Result (*pool_set)(Pool pool, int attribute, void* value);
+  Result (*allocate)(uint64_t* address, size_t bytes, Pool pool, Stream stream);
+  Result (*release)(uint64_t address, Stream stream);
+  Result (*fill)(uint64_t address, unsigned char value, size_t bytes, Stream stream);
   Result (*stream_capturing)(Stream stream, int* status);
   Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
@@ -139,7 +155,12 @@ static const struct {
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", &cu.occupancy, 0},
     {"cuDeviceGetAttribute", &cu.device_attribute, !PERSISTENT},
     {"cuOccupancyMaxActiveClusters", &cu.active_clusters, CLUSTER == 1},
-    {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps)|int }}},
+    {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps and not launch.host_code)|int }}},
+    {"cuMemPoolCreate", &cu.pool_create, {{ (not launch.workspace)|int }}},
+    {"cuMemPoolSetAttribute", &cu.pool_set, {{ (not launch.workspace)|int }}},
+    {"cuMemAllocFromPoolAsync", &cu.allocate, {{ (not launch.workspace)|int }}},
+    {"cuMemFreeAsync", &cu.release, {{ (not launch.workspace)|int }}},
+    {"cuMemsetD8Async", &cu.fill, {{ (not launch.workspace)|int }}},
     {"cuStreamIsCapturing", &cu.stream_capturing, 0},
     {"cuLaunchKernel", &cu.launch, 0},
     {"cuGetErrorName", &cu.error_name, 0},
@@ -154,6 +175,7 @@ typedef struct {
   Module module;
   int image;
   int resident; /* clusters that the device holds at once; counted for persistent kernels */
+  int processors; /* likewise */
 } Slot;
 
 static Slot slots[MAX_DEVICES];
@@ -233,13 +255,14 @@ static int32_t count_resident(Slot* slot, int device, Function function) {
   int blocks = 0, processors = 0;
   Result code = cu.device_attribute(&processors, DEVICE_MULTIPROCESSORS, device);
   if (code) return failed(code, "cuDeviceGetAttribute");
+  slot->processors = processors;
   if (CLUSTER == 1) {
     code = cu.occupancy(&blocks, function, THREADS, SMEM_BYTES);
     if (code) return failed(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     slot->resident = processors * blocks;
   } else {
-    LaunchAttribute attribute = {.id = LAUNCH_CLUSTER_DIMENSION, .value.cluster = {CLUSTER, 1, 1}};
-    LaunchConfig config = {.grid = {(unsigned)processors / CLUSTER * CLUSTER, 1, 1},
+    LaunchAttribute attribute = {.id = LAUNCH_CLUSTER_DIMENSION, .value.cluster = {CLUSTER_X, CLUSTER_Y, 1}};
+    LaunchConfig config = {.grid = {(unsigned)processors / CLUSTER * CLUSTER_X, CLUSTER_Y, 1},
                            .block = {THREADS, 1, 1},
                            .smem = SMEM_BYTES,
                            .attributes = &attribute,
@@ -361,7 +384,9 @@ static int32_t check_matrices(const CutegenParams* p) {
   return CUTEGEN_OK;
 }
 
-//{% if launch.maps %}
+//{% if launch.host_code %}
+//{% include "parts/launcher_host_code.c" %}
+//{% elif launch.maps %}
 //{% include "parts/launcher_tma.c" %}
 //{% else %}
 //{% include "parts/launcher_plain.c" %}
@@ -395,18 +420,16 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
     if (code) return code;
     function = atomic_load_explicit(&slot->function, memory_order_acquire);
   }
-  Maps maps;
-  if ((wrong = find_maps(p, &maps))) return wrong;
-  if (PERSISTENT && clusters > slot->resident) clusters = slot->resident;
+  Work work;
+  if ((wrong = find_work(launch, slot, clusters, &work))) return wrong;
   Context current = NULL;
   Result code = cu.context_get(&current);
   if (code) return failed(code, "cuCtxGetCurrent");
   int foreign = current != slot->context;
   if (foreign && (code = cu.context_push(slot->context))) return failed(code, "cuCtxPushCurrent");
-  void* params[] = {(void*)p, &maps};
-  code = cu.launch(function, (unsigned)clusters * CLUSTER, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
+  wrong = start(function, launch, slot, &work);
   if (foreign) cu.context_pop(&current);
-  return code ? failed(code, "cuLaunchKernel") : CUTEGEN_OK;
+  return wrong;
 }
 
 static int32_t loaded_image(int32_t device) {

@@ -56,7 +56,8 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
     update["d"] = d
     c = _output(cfg.c, d.dtype or "f32", d.major or "n")
     same = (c.dtype, c.major) == (d.dtype, d.major)
-    align = cfg.c.align or (d.align if same else dtype(c.dtype or "f32").bytes)
+    rows_alike = same or cfg.mainloop == "collective"  # which loads C in bulk, too
+    align = cfg.c.align or (d.align if rows_alike else dtype(c.dtype or "f32").bytes)
     update["c"] = c.model_copy(update={"align": align})
     filled = cfg.model_copy(update=update)
     return filled.model_copy(update={"mainloop": cfg.mainloop or _mainloop(filled, accumulator)})

@@ -19,8 +19,9 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "settings install dtypes arch yamlwrite yamlread",
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
-        "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma",
-        "render wgmma_context idiomatic seal reference",
+        "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma "
+        "resources_collective plan_collective",
+        "render wgmma_context collective_context idiomatic seal reference",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check narrow",
         "bench tune matrix report trial fuzz",
