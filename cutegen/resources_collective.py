@@ -16,18 +16,23 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 
 __all__ = [
+    "MOST_ACCUMULATORS",
     "CollectiveMemory",
     "collective_accumulators",
     "collective_memory",
     "collective_threads",
     "consumers",
     "epilogue_tile",
+    "swizzle_period",
 ]
+
+#: Registers of a consumer's 240 that accumulators may take; the rest is for addresses and the epilogue.
+MOST_ACCUMULATORS = 216
+
 
 _WARPGROUP = 128
 _BARRIERS = 16  # bytes of a stage's two mbarriers
-_CARVEOUT_UNIT = 128
-_LEAST_ALIGN = 128
+_ALIGN = 128  # bytes, of the buffers of A and B and the least of all
 _ATOM_ROWS = 8  # after which a swizzle repeats
 
 
@@ -79,10 +84,15 @@ def epilogue_tile(cfg: GemmConfig) -> tuple[int, int]:
     return min(64, m), gcd(64 if wide else 32, n)
 
 
+def swizzle_period(inner_bytes: int) -> int:
+    """Elements, as CuTe counts them, after which the swizzle of a buffer repeats."""
+    return next((8 * w for w in (128, 64, 32) if inner_bytes % w == 0), 128)
+
+
 def _alignment(inner_bytes: int) -> int:
     """Of a buffer whose contiguous mode has so many bytes: eight rows of its swizzle."""
     width = next((w for w in (128, 64, 32) if inner_bytes % w == 0), 16)
-    return max(_LEAST_ALIGN, width * _ATOM_ROWS)
+    return max(_ALIGN, width * _ATOM_ROWS)
 
 
 def _epilogue(cfg: GemmConfig) -> tuple[int, int, int]:
@@ -103,11 +113,10 @@ def _epilogue(cfg: GemmConfig) -> tuple[int, int, int]:
         for out, element in ((cfg.c, c), (cfg.d, d))
     )
     align = max(c_align, d_align)
-    c_bytes = rows * columns * stages_c * c.bytes
-    if reuse:
-        return _round_up(c_bytes, align), align, stages_c
-    d_bytes = rows * columns * stages_d * d.bytes
-    return _round_up(_round_up(c_bytes, d_align) + d_bytes, align), align, stages_c
+    buffers = rows * columns * stages_c * c.bytes
+    if not reuse:
+        buffers = _round_up(buffers, d_align) + rows * columns * stages_d * d.bytes
+    return _round_up(_round_up(buffers, align) + 1, align), align, stages_c  # + 1: an empty struct of C++
 
 
 def _pipelines(cfg: GemmConfig, stages: int, stages_c: int) -> int:
@@ -129,21 +138,17 @@ def collective_memory(cfg: GemmConfig) -> CollectiveMemory:
     epilogue, align, stages_c = _epilogue(cfg)
     limit = arch(cfg.arch).smem_per_block
     # What sizeof(CollectiveEpilogue::SharedStorage) is, of which the builder leaves room for whole units.
-    carveout = _round_up(epilogue + stages_c * _BARRIERS, align) if epilogue else 1
-    stage = _round_up(a_bytes + b_bytes, _CARVEOUT_UNIT) + _BARRIERS
-    room = limit // _CARVEOUT_UNIT * _CARVEOUT_UNIT - _round_up(carveout, _CARVEOUT_UNIT)
+    carveout = _round_up(epilogue + stages_c * _BARRIERS, align) if stages_c else 1
+    stage = _round_up(a_bytes + b_bytes, _ALIGN) + _BARRIERS
+    room = limit // _ALIGN * _ALIGN - _round_up(carveout, _ALIGN)
     stages = cfg.stages or max(0, room // stage)
-    a_align = _alignment((k if cfg.a.major == "k" else m) * a.bytes)
-    b_align = _alignment((k if cfg.b.major == "k" else n) * b.bytes)
-    main_align = max(a_align, b_align)
-    main = _round_up(_round_up(stages * a_bytes, b_align) + stages * b_bytes, main_align)
+    ring = _round_up(stages * a_bytes, _ALIGN) + _round_up(stages * b_bytes, _ALIGN)
     pipelines = _pipelines(cfg, stages, stages_c)
-    outer = max(align, main_align, _LEAST_ALIGN)
+    align = max(align, _ALIGN)
     if cfg.schedule == "warp_specialized":  # buffers of the epilogue lie where A and B were
-        total = _round_up(_round_up(max(main, epilogue), 16) + pipelines, outer)
+        total = _round_up(_round_up(max(ring, epilogue), 16) + pipelines, align)
     else:
-        tensors = _round_up(_round_up(max(epilogue, 1), main_align) + main, outer)
-        total = _round_up(_round_up(pipelines, outer) + tensors, outer)
+        total = _round_up(_round_up(pipelines, align) + _round_up(max(epilogue, 1), _ALIGN) + ring, align)
     return CollectiveMemory(
         stage_bytes=a_bytes + b_bytes, stages=stages, epilogue_bytes=epilogue, bytes=total
     )

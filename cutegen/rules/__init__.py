@@ -12,6 +12,7 @@ from cutegen.resolve import resolve
 from cutegen.rules import (  # noqa: F401  # each module registers its rules
     bounds,
     collective,
+    collective_tile,
     epilogue,
     g2s,
     partition,

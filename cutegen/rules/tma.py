@@ -134,10 +134,42 @@ def tma_box(operand: OperandFacts) -> Iterator[Finding]:
 
 
 @rule(
+    "tma-wgmma-choices",
+    "tma",
+    reason="tma_wgmma has two or three warpgroups that multiply, whole tiles for each CTA, and sums of 8-bit "
+    "floats as the tensor core keeps them.",
+    source="templates/tma_wgmma.cu",
+)
+def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
+    """Choices that only a collective has are left out."""
+    given = facts.given
+    stated = {
+        "schedule": given.schedule if given.schedule == "warp_specialized" else None,
+        "scheduler.kind": given.scheduler.kind if given.scheduler.kind == "stream_k" else None,
+        "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
+    }
+    if given.fast_accumulation and dtype(facts.cfg.a.dtype).bits == 8 and dtype(facts.cfg.a.dtype).kind == "float":
+        stated["fast_accumulation"] = None
+    for field, value in stated.items():
+        if value is not None:
+            yield Finding(
+                field=field,
+                got=value,
+                need="mainloop tma_wgmma has no such choice",
+                fix=f"leave {field} out, or use mainloop: collective",
+            )
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()
+
+
+@rule(
     "tma-wgmma-only",
     "types",
-    reason="Clusters, warpgroup schedules, persistent CTAs and bulk stores belong to the Hopper mainloop.",
-    source="templates/tma_wgmma.cu",
+    reason="Clusters, warpgroup schedules, persistent CTAs, bulk stores and sums of 8-bit floats in fewer bits "
+    "belong to the Hopper mainloops.",
+    source="templates/tma_wgmma.cu, templates/collective.cu",
 )
 def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     """Other mainloops leave the fields of tma_wgmma out."""
@@ -145,14 +177,20 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     stated = {
         "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
         "schedule": given.schedule,
-        "scheduler.kind": "persistent" if given.scheduler.kind == "persistent" else None,
+        "scheduler.kind": None if given.scheduler.kind == "static" else given.scheduler.kind,
         "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
+        "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
     for field, value in stated.items():
         if value is not None:
             yield Finding(
                 field=field,
                 got=str(value),
-                need=f"only mainloop tma_wgmma has it, mainloop {cfg.mainloop} has none",
-                fix=f"leave {field} out, or use mainloop: tma_wgmma with arch: sm_90a",
+                need=f"only a mainloop of Hopper has it, mainloop {cfg.mainloop} has none",
+                fix=f"leave {field} out, or use mainloop: {_owner(str(value))} with arch: sm_90a",
             )
+
+
+def _owner(value: str) -> str:
+    """The mainloop that has a choice."""
+    return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma"
