@@ -291,16 +291,20 @@ class _Job:
         for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
             path = path.replace(character, escaped)
         self._write(work / "unit.cu", f'#line 1 "{path}"\n{self.rendered.text}')
-        output, flags = f"../{name}.cubin", FLAGS
-        if self.rendered.launch.host_code:
-            output, flags = f"../{name}.o", OBJECT_FLAGS
+        host_code = self.rendered.launch.host_code
         command = nvcc_command(
-            self.tools, self.rendered.arch, self.target, "unit.cu", output, Links(work), flags
+            self.tools,
+            self.rendered.arch,
+            self.target,
+            "unit.cu",
+            f"../{name}.{'o' if host_code else 'cubin'}",
+            Links(work),
+            OBJECT_FLAGS if host_code else FLAGS,
         )
         # NOTE: -keep costs nothing: nvcc writes the PTX in any case, to TMPDIR.
         done = self._run((command[0], "-keep", "-keep-dir", ".", *command[1:]), work, work / "tmp")
         ptx, kept = work / "unit.ptx", work / "unit.cubin"
-        if self.rendered.launch.host_code and kept.is_file():
+        if host_code and kept.is_file():
             kept.rename(directory / f"{name}.cubin")
         complaint = ""
         resources = parse_resources(done.output, self.rendered.launch.kernel, self.rendered.launch.smem_bytes)

@@ -22,7 +22,11 @@ _HEADERS = (
 )
 _ARCH_TAGS = {"sm_90a": "Sm90", "sm_100a": "Sm100", "sm_120a": "Sm120"}
 _SCHEDULES = {"warp_specialized": "", "pingpong": "Pingpong", "cooperative": "Cooperative"}
-_SCHEDULERS = {"persistent": "PersistentScheduler", "stream_k": "StreamKScheduler", "static": "PersistentScheduler"}
+_SCHEDULERS = {
+    "persistent": "PersistentScheduler",
+    "stream_k": "StreamKScheduler",
+    "static": "PersistentScheduler",
+}
 _ROW_MAJOR = {"a": "k", "b": "n", "c": "n", "d": "n"}  # the major that CUTLASS calls row-major
 
 

@@ -2,8 +2,9 @@
 
 The figures are those of CUTLASS 4.2 for ``arch::Sm90``; the rendered kernel asserts that it needs no more.
 Sources: include/cutlass/epilogue/collective/builders/sm90_builder.inl (epilogue tile, stages of C and D),
-include/cutlass/gemm/collective/builders/sm90_common.inl (smem_selector), sm90_gmma_builder.inl
-(compute_stage_count_or_override), include/cutlass/gemm/kernel/sm90_gemm_tma_warpspecialized*.hpp (SharedStorage).
+include/cutlass/gemm/collective/builders/sm90_common.inl (ss_smem_selector), sm90_gmma_builder.inl
+(compute_stage_count_or_override), include/cutlass/gemm/kernel/sm90_gemm_tma_warpspecialized*.hpp
+(SharedStorage).
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ def _schedule(cfg: GemmConfig, tile: tuple[int, int, int]) -> str | None:
         return None
     if cfg.scheduler.kind == "static":
         return "warp_specialized"
-    shared = cfg.scheduler.kind == "stream_k" or cfg.fast_accumulation is False or tile[0] * tile[1] > 64 * 256
+    shared = (
+        cfg.scheduler.kind == "stream_k" or cfg.fast_accumulation is False or tile[0] * tile[1] > 64 * 256
+    )
     if tile[0] % 128 == 0 and shared:
         return "cooperative"
     return "pingpong" if tile[0] % 64 == 0 and cfg.scheduler.kind != "stream_k" else "cooperative"

@@ -65,7 +65,11 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
 
 def _mainloop(cfg: GemmConfig, accumulator: DTypeName) -> MainloopName:
     """Warpgroup MMA where it works; CUDA cores only where there is no tensor-core operation for the types."""
-    if cfg.schedule == "warp_specialized" or cfg.scheduler.kind == "stream_k" or cfg.fast_accumulation is False:
+    if (
+        cfg.schedule == "warp_specialized"
+        or cfg.scheduler.kind == "stream_k"
+        or cfg.fast_accumulation is False
+    ):
         return "collective"  # which alone has it
     if prefers_wgmma(cfg):
         return "tma_wgmma"

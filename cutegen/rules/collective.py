@@ -118,8 +118,8 @@ def collective_align(operand: OperandFacts) -> Iterator[Finding]:
 @rule(
     "collective-schedule",
     "collective",
-    reason="Hopper's kernels differ in how many warpgroups multiply, and how they share tiles; those of later "
-    "GPUs have schedules of their own, among which the builder chooses.",
+    reason="Hopper's kernels differ in how many warpgroups multiply, and how they share tiles; those of "
+    "later GPUs have schedules of their own, among which the builder chooses.",
     source="CUTLASS include/cutlass/gemm/dispatch_policy.hpp: KernelTmaWarpSpecialized, ...Pingpong, "
     "...Cooperative",
 )
@@ -154,7 +154,11 @@ def collective_schedule(facts: Facts) -> Iterator[Finding]:
 def collective_scheduler(facts: Facts) -> Iterator[Finding]:
     """The tile scheduler goes with the schedule."""
     cfg = facts.cfg
-    kinds = {"warp_specialized": ("static",), "pingpong": ("persistent",), "cooperative": ("persistent", "stream_k")}
+    kinds = {
+        "warp_specialized": ("static",),
+        "pingpong": ("persistent",),
+        "cooperative": ("persistent", "stream_k"),
+    }
     schedule, kind = cfg.schedule or "", cfg.scheduler.kind or ""
     if cfg.arch != "sm_90a" or kind in kinds.get(schedule, (kind,)):
         return

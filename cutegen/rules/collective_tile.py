@@ -211,7 +211,9 @@ def collective_smem(facts: Facts) -> Iterator[Finding]:
     """Two stages or more fit into shared memory."""
     cfg, limit = facts.cfg, facts.arch.smem_per_block
     if cfg.stages == 1:
-        yield Finding(field="stages", got="1", need="at least 2 stages", fix="use stages: 2, or leave stages out")
+        yield Finding(
+            field="stages", got="1", need="at least 2 stages", fix="use stages: 2, or leave stages out"
+        )
     if facts.tile is None or facts.blamed("tile", "stages", "arch", "c", "d", "epilogue"):
         return
     if cfg.arch != "sm_90a":

@@ -148,8 +148,8 @@ def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
         "scheduler.kind": given.scheduler.kind if given.scheduler.kind == "stream_k" else None,
         "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
-    if given.fast_accumulation and dtype(facts.cfg.a.dtype).bits == 8 and dtype(facts.cfg.a.dtype).kind == "float":
-        stated["fast_accumulation"] = None
+    if given.fast_accumulation and facts.cfg.a.dtype in ("e4m3", "e5m2"):
+        stated["fast_accumulation"] = None  # it has this one
     for field, value in stated.items():
         if value is not None:
             yield Finding(
@@ -167,8 +167,8 @@ def _flag(value: bool) -> str:
 @rule(
     "tma-wgmma-only",
     "types",
-    reason="Clusters, warpgroup schedules, persistent CTAs, bulk stores and sums of 8-bit floats in fewer bits "
-    "belong to the Hopper mainloops.",
+    reason="Clusters, warpgroup schedules, persistent CTAs, bulk stores and sums of 8-bit floats in fewer "
+    "bits belong to the Hopper mainloops.",
     source="templates/tma_wgmma.cu, templates/collective.cu",
 )
 def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:

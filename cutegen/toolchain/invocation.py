@@ -11,11 +11,17 @@ from cutegen.toolchain.model import Toolchain
 
 __all__ = ["FLAGS", "OBJECT_FLAGS", "Links", "gencode", "nvcc_command"]
 
-_COMMON = ("-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", "-Xptxas", "-v")
-FLAGS = ("-cubin", *_COMMON)
+_COMMON: tuple[str, ...] = ("-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", "-Xptxas", "-v")
+FLAGS: tuple[str, ...] = ("-cubin", *_COMMON)
 
 #: For a source with host code: an object of it. The cubin is kept on the way.
-OBJECT_FLAGS = ("-c", *_COMMON, "-O2", "-Xcompiler", "-fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden")
+OBJECT_FLAGS: tuple[str, ...] = (
+    "-c",
+    *_COMMON,
+    "-O2",
+    "-Xcompiler",
+    "-fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden",
+)
 
 # Seen with nvcc 13.0: it splits lists of directories at commas, and hands command lines to a shell.
 _UNFIT_DIRECTORY = re.compile(r"[\"',`]")

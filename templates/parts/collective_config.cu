@@ -28,5 +28,6 @@ struct Config {
   static constexpr bool STREAM_K       = {{ stream_k }};
   static constexpr bool RASTER_ALONG_M = {{ raster_along_m }};
   static constexpr int  MAX_SWIZZLE    = {{ raster_group }};  // tiles walked along the raster mode before the other advances
+  static constexpr int  THREADS        = {{ threads }};
   static constexpr int  SMEM_BYTES     = {{ smem_bytes }};  // that the launcher asks for
 };

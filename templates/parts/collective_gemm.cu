@@ -14,4 +14,5 @@ using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
 using Gemm = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue, Config::TileScheduler>;
 
 static_assert(Gemm::SharedStorageSize <= Config::SMEM_BYTES, "the launcher asks for too little shared memory");
+static_assert(Gemm::MaxThreadsPerBlock == Config::THREADS, "the launcher launches another number of threads");
 static_assert(sizeof(typename Gemm::Params) <= sizeof(CutegenPrepared::parameters), "the parameters are too many");
