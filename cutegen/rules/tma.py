@@ -186,11 +186,11 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 field=field,
                 got=str(value),
-                need=f"only a mainloop of Hopper has it, mainloop {cfg.mainloop} has none",
-                fix=f"leave {field} out, or use mainloop: {_owner(str(value))} with arch: sm_90a",
+                need=f"only mainloop {_owners(str(value))} has it, mainloop {cfg.mainloop} has none",
+                fix=f"leave {field} out, or use mainloop: {_owners(str(value)).split()[0]} with arch: sm_90a",
             )
 
 
-def _owner(value: str) -> str:
-    """The mainloop that has a choice."""
-    return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma"
+def _owners(value: str) -> str:
+    """The mainloops that have a choice."""
+    return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma or collective"
