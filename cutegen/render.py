@@ -272,6 +272,8 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         "c_vec": plan.c_vector,
         "d_vec": plan.d_vector,
     }
+    if cfg.epilogue.store == "direct" and style == "resolved":
+        own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
     blk_m, blk_n, blk_k = plan.tile
     return own | {
         "title": f"{plan.name}: D = alpha * A * B^T + beta * C",

@@ -14,7 +14,10 @@ from cutegen.fuzz.hopper import odd_fields, wgmma_data
 from cutegen.resolve import resolve
 from cutegen.rules import judge
 
-__all__ = ["legal_config", "odd_config", "sparse_config"]
+__all__ = ["PARTITIONED", "legal_config", "odd_config", "sparse_config"]
+
+#: Mainloops that partition tiles among threads, to draw from: multistage, with the most fields, comes thrice.
+PARTITIONED = ("simt", "direct", *["multistage"] * 3)
 
 _OUTPUTS: dict[str, tuple[str, ...]] = {
     "f32": ("f32", "f16", "bf16", "e4m3", "e5m2"),
@@ -22,7 +25,6 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
     "f64": ("f64", "f32"),
     "s32": ("s32", "f32", "s8", "u8", "f16"),
 }
-_MAINLOOPS = ("simt", "direct", "multistage", "multistage", "multistage")
 _PATIENCE = 2000
 
 
@@ -37,7 +39,7 @@ def sparse_config(
         mainloops: Mainloops to choose from; all by default.
     """
     arch = rng.choice(list(archs or ARCHS))
-    mainloop = rng.choice(mainloops or _MAINLOOPS)
+    mainloop = rng.choice(mainloops or PARTITIONED)
     if mainloop == "collective":  # only when it is asked for: one takes the compiler a minute
         return GemmConfig.model_validate(wgmma_data(rng, mainloop))
     if mainloop == "tma_wgmma" or (not mainloops and arch == "sm_90a" and rng.random() < 0.5):

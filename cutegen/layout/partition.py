@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cutegen.layout.algebra import Layout, additive, complement, product
 
@@ -143,12 +144,13 @@ def _starts_and_values(
     return as_coord[:threads], as_coord[::threads]
 
 
+@lru_cache(maxsize=64)  # a config is tried with many copies of one TiledMMA
 def mma_partition(
     tv: Layout,
     atom_threads: int,
     atom: tuple[int, int],
     warps: tuple[int, int],
-    warp_of: Sequence[tuple[int, int]],
+    warp_of: tuple[tuple[int, int], ...],
     permutation: tuple[Layout, Layout],
     tile: tuple[int, int],
     *,

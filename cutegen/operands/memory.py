@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from cutegen.atoms import COPY_G2S, COPY_S2R, CopyAtomS2R, MmaAtom, mma_atom
 from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
@@ -68,6 +70,7 @@ def _layout(spec: LayoutSpec) -> Layout:
 _UINT = {8: "uint8_t", 16: "uint16_t", 32: "uint32_t", 64: "uint64_t", 128: "uint128_t"}
 
 
+@lru_cache(maxsize=256)  # resolving, checking and planning ask for the same
 def derive_g2s(cfg: GemmConfig, which: Which) -> GlobalCopy:
     """The copy of one operand from global to shared memory.
 
@@ -164,6 +167,7 @@ def _contiguous_values(thread: list[int], step: list[int], limit: int, swizzle: 
     return best
 
 
+@lru_cache(maxsize=256)
 def derive_s2r(cfg: GemmConfig, which: Which) -> SharedRead:
     """The copy of one operand from shared memory to its fragments.
 

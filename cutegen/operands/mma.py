@@ -21,10 +21,10 @@ from cutegen.operands.model import (
 __all__ = ["aligned_run", "derive_fragments", "derive_output", "operand_coords", "warp_positions"]
 
 
-def warp_positions(cfg: GemmConfig) -> list[tuple[int, int]]:
+def warp_positions(cfg: GemmConfig) -> tuple[tuple[int, int], ...]:
     """(M, N) position of each group of atom threads, in thread order."""
     m, n, k = cfg.tiled_mma.layout or (1, 1, 1)
-    return [(x, y) for _ in range(k) for y in range(n) for x in range(m)]
+    return tuple((x, y) for _ in range(k) for y in range(n) for x in range(m))
 
 
 def operand_coords(cfg: GemmConfig, which: Which) -> Coords:
@@ -43,7 +43,7 @@ def operand_coords(cfg: GemmConfig, which: Which) -> Coords:
             atom.threads,
             (atom.shape[mode], atom.shape[2]),
             (layout[mode], 1),
-            [(w[mode], 0) for w in warp_positions(cfg)],
+            tuple((w[mode], 0) for w in warp_positions(cfg)),
             (perms[mode], perms[2]),
             (tile[mode], tile[2]),
             by_tile=True,

@@ -48,6 +48,17 @@ def _fits_given(cfg: GemmConfig, atom: MmaAtom) -> bool:
     return all(w % s == 0 for whole in wholes for w, s in zip(whole, span, strict=True) if s)
 
 
+def _pairs(cfg: GemmConfig, atom: MmaAtom) -> bool:
+    """Whether a given tile has an even number of k-blocks where two buffers of fragments are asked for."""
+    if not _needs_pairs(cfg) or cfg.tile is None or cfg.tiled_mma.permutation is not None:
+        return True
+    return cfg.tile[2] % (2 * atom.shape[2]) == 0
+
+
+def _needs_pairs(cfg: GemmConfig) -> bool:
+    return cfg.mainloop == "multistage" and cfg.fragment_buffers == 2
+
+
 def _sizes(permutation: tuple[int | LayoutSpec, int | LayoutSpec, int | LayoutSpec]) -> Extents:
     m, n, k = (entry if isinstance(entry, int) else product(entry.shape) for entry in permutation)
     return (m, n, k)
@@ -59,6 +70,7 @@ def resolve_atom(cfg: GemmConfig) -> GemmConfig:
         return cfg
     atoms = fitting_atoms(cfg)
     atoms = [a for a in atoms if _fits_given(cfg, a)] or atoms
+    atoms = [a for a in atoms if _pairs(cfg, a)] or atoms
     if not atoms:
         return cfg
     return cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"atom": atoms[0].name})})
@@ -69,6 +81,8 @@ def tile_units(cfg: GemmConfig, atom: MmaAtom) -> Extents:
     units = list(spans(cfg, atom))
     if cfg.tiled_mma.permutation is not None:
         units = [lcm(u, p) for u, p in zip(units, _sizes(cfg.tiled_mma.permutation), strict=True)]
+    if _needs_pairs(cfg):  # of k-blocks
+        units[2] *= 2
     if cfg.mainloop != "direct":
         if cfg.tiled_mma.layout is not None:  # a copy splits each tile among all threads: 3 warps need a 3
             threads = atom.threads * cfg.tiled_mma.layout[0] * cfg.tiled_mma.layout[1]

@@ -57,6 +57,9 @@ def _with(cfg: GemmConfig, which: Which, **parts: Any) -> GemmConfig:
 def _resolve_operand(cfg: GemmConfig, which: Which) -> GemmConfig:
     """The first layout atom, copy and fragment load that fit one another."""
     given: CopyG2S = getattr(cfg.g2s, which)
+    preferred = _preferred(cfg, which)
+    if preferred is not None:
+        return preferred
     laid = [_read(_with(cfg, which, smem=layout), which) for layout in smem_choices(cfg, which)]
     if not laid:
         return cfg
@@ -75,6 +78,18 @@ def _resolve_operand(cfg: GemmConfig, which: Which) -> GemmConfig:
         if tried >= _MOST_TRIES:
             break
     return first or _with(laid[0], which, g2s=with_strides(given))
+
+
+def _preferred(cfg: GemmConfig, which: Which) -> GemmConfig | None:
+    """The best layout with its widest copy, if they fit: the first choice, mostly taken."""
+    layout, width = next(smem_choices(cfg, which), None), next(widths(cfg, which), None)
+    if layout is None or width is None or is_complete(getattr(cfg.g2s, which)):
+        return None
+    laid = _read(_with(cfg, which, smem=layout), which)
+    if not _reads(laid, which):
+        return None
+    attempts = (_with(laid, which, g2s=with_strides(copy)) for copy in copies(cfg, which, layout, *width))
+    return next((attempt for attempt in attempts if _copies(attempt, which)), None)
 
 
 def _copied(cfg: GemmConfig, which: Which, laid: Sequence[GemmConfig]) -> Iterator[GemmConfig]:

@@ -9,6 +9,7 @@ from cutegen.atoms import MMA_ATOMS
 from cutegen.config import GemmConfig, MainloopName, Output
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.resolve.wgmma import prefers_wgmma
+from cutegen.wgmma_atoms import WGMMA_ATOMS
 
 __all__ = ["NATURAL_ACCUMULATOR", "NATURAL_OUTPUT", "resolve_types"]
 
@@ -49,7 +50,8 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
         update[name] = operand.model_copy(
             update={"major": operand.major or "k", "align": operand.align or 16}
         )
-    given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    name = cfg.tiled_mma.atom or ""
+    given = MMA_ATOMS.get(name) or WGMMA_ATOMS.get(name)
     accumulator = cfg.accumulator or (given.acc if given else NATURAL_ACCUMULATOR[cfg.a.dtype])
     update["accumulator"] = accumulator
     d = _output(cfg.d, NATURAL_OUTPUT[cfg.a.dtype], "n")

@@ -10,36 +10,66 @@ from collections.abc import Iterator
 from typing import Literal
 
 from cutegen.arch import arch
-from cutegen.config import GemmConfig, Operand
+from cutegen.config import GemmConfig, ScheduleName
 from cutegen.dtypes import dtype
+from cutegen.operands.model import Which
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
+from cutegen.resolve.bounds import sane
 from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_ATOMS, WGMMA_M
 
 __all__ = ["prefers_wgmma", "resolve_wgmma"]
 
-_ROW_BYTES = 128  # of the widest swizzle: one k-tile
+Extents = tuple[int, int, int]
+
+_ROWS = (128, 64)
+_COLUMNS = (256, 192, 128, 64, 32, 16, 8)
+_ROW_BYTES = (128, 64, 32)  # of a k-tile: the widest swizzle, then the others
 _PINGPONG_ACCUMULATORS = 208  # registers beyond which a second warpgroup's epilogue would spill
 _GROUP = 8
+_TYPES = {(atom.a, atom.b, atom.acc) for atom in WGMMA_ATOMS.values()}
 
 
-def _tile(cfg: GemmConfig) -> tuple[int, int, int]:
-    return (128, 256, _ROW_BYTES // dtype(cfg.a.dtype).bytes)
+def _tiles(cfg: GemmConfig) -> Iterator[Extents]:
+    """The tile that was given, or those that are worth a try, the best first."""
+    if cfg.tile is not None:
+        yield cfg.tile
+        return
+    size = dtype(cfg.a.dtype).bytes
+    atom = WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
+    m, n, _ = cfg.tiled_mma.layout or (1, 1, 1)
+    rows = _ROWS if m < 3 else (WGMMA_M * m,)
+    if atom is None:
+        columns = [n * c for c in _COLUMNS]
+        wide = [c for c in columns if 128 <= c <= 256]
+        groups = [wide, [c for c in columns if c not in wide]]
+    else:
+        groups = [[i * atom.shape[1]] for i in ((1, 2, 3) if cfg.tiled_mma.layout is None else (n,))]
+    for group in groups:
+        for blk_m in rows:
+            for row in _ROW_BYTES:
+                yield from ((blk_m, blk_n, row // size) for blk_n in group)
 
 
-def _layouts(tile: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    """Consumers side by side, the most preferred first."""
-    for m, n in ((2, 1), (3, 1), (1, 2), (1, 1)):
-        if tile[0] % (m * WGMMA_M) == 0 and tile[1] % (8 * n) == 0:
-            yield (m, n, 1)
-
-
-def _schedule(cfg: GemmConfig, tile: tuple[int, int, int]) -> str:
+def _schedules(cfg: GemmConfig, tile: Extents) -> list[ScheduleName]:
+    if cfg.schedule is not None:
+        return [cfg.schedule]
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     alone = cfg.tiled_mma.layout in (None, (1, 1, 1)) and (cfg.cluster or (1, 1, 1)) == (1, 1, 1)
-    return (
-        "pingpong" if alone and tile[0] <= 128 and accumulators <= _PINGPONG_ACCUMULATORS else "cooperative"
-    )
+    if alone and tile[0] <= _ROWS[0] and accumulators <= _PINGPONG_ACCUMULATORS:
+        return ["pingpong", "cooperative"]
+    return ["cooperative"]
+
+
+def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName) -> list[Extents]:
+    """Consumers side by side, the most preferred first."""
+    if cfg.tiled_mma.layout is not None:
+        return [cfg.tiled_mma.layout]
+    if schedule == "pingpong":
+        return [(1, 1, 1)]
+    beside = ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
+    fitting = [(m, n, 1) for m, n in beside if tile[0] % (m * WGMMA_M) == 0 and tile[1] % (8 * n) == 0]
+    return fitting or [(1, 1, 1)]
 
 
 def _atom(cfg: GemmConfig) -> str | None:
@@ -50,80 +80,81 @@ def _atom(cfg: GemmConfig) -> str | None:
     )
 
 
-def _store(cfg: GemmConfig) -> str:
+def _stores(cfg: GemmConfig) -> list[Literal["direct", "smem", "tma"]]:
     """Bulk stores where D's rows are long and aligned enough for them."""
-    return "tma" if bulk_store_obstacle(cfg) is None else "direct"
+    if cfg.epilogue.store is not None:
+        return [cfg.epilogue.store]
+    return ["tma", "direct"] if bulk_store_obstacle(cfg) is None else ["direct"]
+
+
+def _choices(cfg: GemmConfig) -> Iterator[GemmConfig]:
+    """Complete choices of what was left out, the best first."""
+    for tile in _tiles(cfg):
+        for schedule in _schedules(cfg, tile):
+            for layout in _layouts(cfg, tile, schedule):
+                laid_out = _laid_out(cfg, tile, schedule, layout)
+                for store in _stores(laid_out):
+                    epilogue = cfg.epilogue.model_copy(update={"store": store})
+                    stored = laid_out.model_copy(update={"epilogue": epilogue})
+                    yield stored.model_copy(update={"stages": cfg.stages or most_stages(stored)})
+
+
+def _laid_out(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, layout: Extents) -> GemmConfig:
+    mma = cfg.tiled_mma.model_copy(update={"layout": layout})
+    cfg = cfg.model_copy(update={"tile": tile, "schedule": schedule, "tiled_mma": mma})
+    mma = mma.model_copy(update={"atom": mma.atom or _atom(cfg)})
+    return cfg.model_copy(update={"tiled_mma": mma})
 
 
 def resolve_wgmma(cfg: GemmConfig) -> GemmConfig:
     """Fill what is left open of a ``tma_wgmma`` config whose types are filled."""
-    tile = cfg.tile or _tile(cfg)
-    schedule = cfg.schedule or _schedule(cfg, tile)
-    layout = cfg.tiled_mma.layout
-    if layout is None:
-        layout = (1, 1, 1) if schedule == "pingpong" else next(_layouts(tile), (1, 1, 1))
-    mma = cfg.tiled_mma.model_copy(update={"layout": layout})
     scheduler = cfg.scheduler.model_copy(
         update={"kind": cfg.scheduler.kind or "persistent", "group": cfg.scheduler.group or _GROUP}
     )
-    cfg = cfg.model_copy(
-        update={
-            "tile": tile,
-            "schedule": schedule,
-            "cluster": cfg.cluster or (1, 1, 1),
-            "tiled_mma": mma,
-            "scheduler": scheduler,
-        }
-    )
-    mma = mma.model_copy(update={"atom": mma.atom or _atom(cfg)})
-    store = cfg.epilogue.store or _store(cfg)
-    cfg = cfg.model_copy(
-        update={"tiled_mma": mma, "epilogue": cfg.epilogue.model_copy(update={"store": store})}
-    )
-    return cfg.model_copy(update={"stages": cfg.stages or most_stages(cfg)})
+    cfg = cfg.model_copy(update={"cluster": cfg.cluster or (1, 1, 1), "scheduler": scheduler})
+    enough = cfg.stages or 2  # a single stage that was given is for the rules to refuse
+    working = (c for c in _choices(cfg) if (c.stages or 0) >= enough and _works(c))
+    return next(working, None) or next(_choices(cfg))
 
 
 def prefers_wgmma(cfg: GemmConfig) -> bool:
     """Whether a config without a mainloop, whose types are filled, should get this one.
 
-    On sm_90a it should where it works and nothing is given that only other mainloops have.
+    On sm_90a it should where something is given that only it has, or else where it works and nothing is given
+    that only other mainloops have. A layout of the MMA alone is taken to count warps, as theirs do.
     """
     if cfg.arch != "sm_90a":
         return False
-    if cfg.schedule or cfg.cluster not in (None, (1, 1, 1)) or cfg.epilogue.store == "tma":
+    mma, store = cfg.tiled_mma, cfg.epilogue.store
+    if cfg.schedule or cfg.cluster not in (None, (1, 1, 1)) or mma.atom in WGMMA_ATOMS:
         return True
-    mma = cfg.tiled_mma
-    fragments = (cfg.smem.a, cfg.smem.b, cfg.s2r.a, cfg.s2r.b, mma.layout, mma.permutation)
+    if store == "tma" or cfg.scheduler.kind == "persistent":
+        return True
+    others = (cfg.smem.a, cfg.smem.b, cfg.s2r.a, cfg.s2r.b, mma.atom, mma.layout, mma.permutation)
     copies = [value for copy in (cfg.g2s.a, cfg.g2s.b) for value in copy.model_dump().values()]
-    if any(v is not None for v in (*fragments, *copies, cfg.fragment_buffers, cfg.min_blocks)):
+    if any(v is not None for v in (*others, *copies, cfg.fragment_buffers, cfg.min_blocks)):
         return False
-    if (
-        cfg.epilogue.store == "smem"
-        or cfg.stages == 1
-        or any((o.align or TMA_ALIGN) < TMA_ALIGN for o in (cfg.a, cfg.b))
-    ):
+    if store == "smem" or (cfg.a.dtype, cfg.b.dtype, cfg.accumulator) not in _TYPES or not sane(cfg):
         return False
-    return _works(resolve_wgmma(cfg))
+    for operand in (cfg.a, cfg.b):
+        if operand.major != "k" and dtype(operand.dtype).bits != 16:
+            return False
+        if (operand.align or TMA_ALIGN) < TMA_ALIGN:
+            return False
+    resolved = resolve_wgmma(cfg)
+    return resolved.stages != 1 and _works(resolved)
 
 
 def _works(cfg: GemmConfig) -> bool:
-    """What the rules of this mainloop ask of a config in which only tile and types were given."""
-    tile, atom = cfg.tile or (0, 0, 0), WGMMA_ATOMS.get(cfg.tiled_mma.atom or "")
-    if atom is None or tile[0] % WGMMA_M or tile[2] % atom.shape[2] or min(tile) < 1:
+    """Whether the fields that were chosen are what the rules of this mainloop ask for."""
+    tile, atom, groups = cfg.tile or (0, 0, 0), WGMMA_ATOMS.get(cfg.tiled_mma.atom or ""), warpgroups(cfg)
+    if atom is None or groups.columns != atom.shape[1]:
         return False
-    groups = warpgroups(cfg)
-    if groups.rows % WGMMA_M or (atom.a, atom.b, atom.acc, atom.shape[1]) != (
-        cfg.a.dtype,
-        cfg.b.dtype,
-        cfg.accumulator,
-        groups.columns,
-    ):
+    if any(t % unit for t, unit in zip(tile, (WGMMA_M * groups.m, groups.n, atom.shape[2]), strict=True)):
         return False
-    pairs: tuple[tuple[Operand, Literal["a", "b"]], ...] = ((cfg.a, "a"), (cfg.b, "b"))
-    for operand, which in pairs:
-        if operand.major != "k" and not atom.any_major:
-            return False
-        if panel_bytes_wide(cfg, which) is None or box_extents(cfg, which) is None:
-            return False
-    fits = shared_memory(cfg).bytes <= arch(cfg.arch).smem_per_block
-    return fits and accumulators_fit(cfg) and (cfg.stages or 1) > 1
+    if cfg.epilogue.store == "tma" and bulk_store_obstacle(cfg) == "row":
+        return False
+    both: tuple[Which, Which] = ("a", "b")
+    if any(panel_bytes_wide(cfg, which) is None or box_extents(cfg, which) is None for which in both):
+        return False
+    return accumulators_fit(cfg) and shared_memory(cfg).bytes <= arch(cfg.arch).smem_per_block

@@ -37,7 +37,7 @@ start = time.perf_counter()
 import cutegen
 imported = time.perf_counter() - start
 light = "torch" not in sys.modules
-import cutegen.kernel, cutegen.device
+import cutegen.building, cutegen.kernel, cutegen.device
 start = time.perf_counter()
 cutegen.device.gpus()
 driver = time.perf_counter() - start

@@ -2,10 +2,11 @@
 
     python docs/benchmarks/mutations_gpu.py [--runs 20] [--jobs 8] [--only NAME...] [--build-only]
 
-Each mutation is built with nvcc and run in processes of its own, since a fault may hang a kernel or spoil the
-CUDA context: a hang, an error of the driver and a wrong element all count as not right. What was seen goes to
-``docs/benchmarks/results/mutations_gpu.json``; ``python -m tests.mutations --page`` then puts it into the
-table of ``docs/mutations.md``. Needs a GPU, nvcc and torch; the Hopper tutorials need sm_90.
+Each mutation is built with nvcc and runs in processes of its own, since a fault may hang a kernel or spoil
+the CUDA context: a hang, an error of the driver and a wrong element all count as not right, and behind one
+of the first two a new process goes on. What was seen goes to ``docs/benchmarks/results/mutations_gpu.json``;
+``python -m tests.mutations --page`` then puts it into the table of ``docs/mutations.md``. Needs a GPU, nvcc
+and torch; Hopper's kernels need compute capability 9.0.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from cutegen.build import compile_kernel  # noqa: E402
+from cutegen.build import Artifact, compile_kernel  # noqa: E402
 from cutegen.errors import CutegenError  # noqa: E402
 from cutegen.kernel import Kernel as CudaKernel  # noqa: E402
 from cutegen.plan import plan  # noqa: E402
@@ -33,13 +38,16 @@ from tests.mutations.model import KERNELS, Kernel, Mutation, mutated, source_of 
 from tests.mutations.page import GPU_RESULTS  # noqa: E402
 from tests.mutations.table import MUTATIONS  # noqa: E402
 
-_SECONDS = 60.0
-_CLEAN = "clean "  # kernels without a fault are run too: all of their runs must be right
+_SECONDS = 4.0  # after which a run hangs
+_PROCESS_SECONDS = 90.0  # for all runs of one process
+_MOST_FAILURES = 2  # hangs and errors after which the other runs count as not right
+_CLEAN = "clean "  # kernels without a fault run too: all of their runs must be right
 
 
 def build_program(kernel: Kernel, text: str, directory: Path) -> Path:
     """A tutorial as a program; its main returns 0 when all numbers are right."""
     tools = find_toolchain()
+    directory.mkdir(parents=True, exist_ok=True)
     source = directory / Path(kernel.tutorial).name
     source.write_text(text, encoding="utf-8")
     include = tools.cutlass.include
@@ -60,71 +68,102 @@ def build_program(kernel: Kernel, text: str, directory: Path) -> Path:
     return directory / "program"
 
 
-def run_rendered(mutation: Mutation, text: str, build_only: bool) -> bool:
-    """Whether a rendered kernel computes right in one run."""
-    planned = plan(KERNELS[mutation.kernel].config())
-    rendered = render(planned, style=KERNELS[mutation.kernel].style)  # type: ignore[arg-type]
-    artifact = compile_kernel(dataclasses.replace(rendered, text=text))
-    if build_only:
-        return True
+def build_rendered(mutation: Mutation, text: str) -> Artifact:
+    """A rendered kernel's library."""
+    kernel = KERNELS[mutation.kernel]
+    rendered = render(plan(kernel.config()), style=kernel.style)  # type: ignore[arg-type]
+    return compile_kernel(dataclasses.replace(rendered, text=text))
+
+
+def rendered_runs(mutation: Mutation, artifact: Artifact, count: int) -> Iterator[bool]:
+    """Whether a rendered kernel computes right, run by run."""
     import torch
 
-    (m, n, k), config = mutation.shape, planned.config
+    config, (m, n, k) = plan(KERNELS[mutation.kernel].config()).config, mutation.shape
     inputs = exact_inputs(config, m, n, k, with_c=True, device="cuda:0")
-    out = torch.full((m, n), float("nan"), device="cuda:0").to(inputs.c.dtype)
-    out = out if config.d.major == "n" else out.t().contiguous().t()
     kernel = CudaKernel(config, artifact)
-    kernel(inputs.a, inputs.b, inputs.c, out, 1.0, mutation.beta, b_is="nk")
-    torch.cuda.synchronize()
-    return check(config, out, inputs.a, inputs.b, inputs.c, beta=mutation.beta).ok
+    for _ in range(count):
+        out = torch.full((m, n), float("nan"), device="cuda:0").to(inputs.c.dtype)
+        out = out if config.d.major == "n" else out.t().contiguous().t()
+        kernel(inputs.a, inputs.b, inputs.c, out, 1.0, mutation.beta, b_is="nk")
+        end, deadline = torch.cuda.Event(), time.monotonic() + _SECONDS
+        end.record()
+        while not end.query():
+            if time.monotonic() > deadline:
+                print("hang", flush=True)
+                os._exit(3)  # a context with a kernel that hangs is not left otherwise
+        yield check(config, out, inputs.a, inputs.b, inputs.c, beta=mutation.beta).ok
 
 
-def run_one(name: str, build_only: bool) -> int:
-    """One run of one mutation, or of a kernel without a fault; 0 when its numbers are right."""
-    if name.startswith(_CLEAN):
-        key = name.removeprefix(_CLEAN)
-        mutation = Mutation(name=name, kernel=key, fault="none", old="", new="", kinds=())
-        text = source_of(KERNELS[key])
-    else:
+def one(name: str) -> tuple[Mutation, str]:
+    """A mutation and the text with its fault, or a kernel without a fault."""
+    if not name.startswith(_CLEAN):
         mutation = next(m for m in MUTATIONS if m.name == name)
-        text = mutated(mutation)
-    kernel = KERNELS[mutation.kernel]
+        return mutation, mutated(mutation)
+    key = name.removeprefix(_CLEAN)
+    return Mutation(name=name, kernel=key, fault="none", old="", new="", kinds=()), source_of(KERNELS[key])
+
+
+def run_one(name: str, scratch: Path, count: int) -> int:
+    """Build, then run so often, a line for each run."""
+    mutation, text = one(name)
+    kernel, directory = KERNELS[mutation.kernel], scratch / name.replace(" ", "_")
     if not kernel.tutorial:
-        return 0 if run_rendered(mutation, text, build_only) else 1
-    with tempfile.TemporaryDirectory() as directory:
-        program = build_program(kernel, text, Path(directory))
-        if build_only:
-            return 0
-        return subprocess.run([str(program)], timeout=_SECONDS, check=False, capture_output=True).returncode
+        artifact = build_rendered(mutation, text)
+        for right in rendered_runs(mutation, artifact, count) if count else ():
+            print("right" if right else "wrong", flush=True)
+        return 0
+    program = directory / "program"
+    if not program.exists():
+        build_program(kernel, text, directory)
+    for _ in range(count):
+        try:
+            done = subprocess.run([str(program)], timeout=_SECONDS + 6, check=False, capture_output=True)
+        except subprocess.TimeoutExpired:
+            print("hang", flush=True)
+            return 3
+        print("right" if done.returncode == 0 else "wrong", flush=True)
+    return 0
 
 
-def attempt(name: str, build_only: bool = False) -> bool:
-    """One run in a process of its own."""
-    argv = [sys.executable, __file__, "--one", name, *(["--build-only"] if build_only else [])]
+def attempt(name: str, scratch: Path, count: int) -> list[str]:
+    """What one process that was asked for so many runs prints: right, wrong or hang."""
+    argv = [sys.executable, __file__, "--one", name, "--scratch", str(scratch), "--runs", str(count)]
     try:
-        done = subprocess.run(argv, timeout=4 * _SECONDS, check=False, capture_output=True, text=True)
-    except subprocess.TimeoutExpired:
-        return False
-    if "nvcc failed" in done.stderr:
-        raise SystemExit(done.stderr)
-    if build_only and done.returncode:
-        raise SystemExit(f"{name}: {done.stderr[-2000:]}")
-    return done.returncode == 0
+        limit = _PROCESS_SECONDS if count else None
+        done = subprocess.run(argv, timeout=limit, check=False, capture_output=True, text=True)
+    except subprocess.TimeoutExpired as exc:
+        return [*(exc.stdout or b"").decode().split(), "hang"]
+    if done.returncode and not count:
+        print(f"{name} was not built: {done.stderr[-2000:]}", flush=True)
+        return ["error"]
+    seen = done.stdout.split()
+    return seen if len(seen) == count or "hang" in seen else [*seen, "error"]
+
+
+def count_right(name: str, scratch: Path, runs: int) -> int:
+    """How many of the runs give right numbers."""
+    seen: list[str] = []
+    while len(seen) < runs and seen.count("hang") + seen.count("error") < _MOST_FAILURES:
+        seen += attempt(name, scratch, runs - len(seen))
+    print(f"{name}: {dict(Counter(seen))}", flush=True)
+    return seen.count("right")
 
 
 def main() -> int:
-    """Build side by side, run one after another, and keep what was seen."""
+    """Build side by side, run side by side, and keep what was seen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--build-only", action="store_true")
-    parser.add_argument("--one")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         try:
-            return run_one(options.one, options.build_only)
-        except (CutegenError, RuntimeError, subprocess.TimeoutExpired) as exc:
+            return run_one(options.one, options.scratch, options.runs)
+        except (CutegenError, RuntimeError) as exc:
             sys.stderr.write(f"{exc}\n")
             return 1
     names = [_CLEAN + key for key in KERNELS] + [m.name for m in MUTATIONS]
@@ -134,27 +173,24 @@ def main() -> int:
         import torch
 
         gpu = torch.cuda.get_device_name(0)
-        kernels = {m.name: m.kernel for m in MUTATIONS}
-        major = torch.cuda.get_device_capability(0)[0]
-        if major != 9:
-            hopper = {k for k, v in KERNELS.items() if v.arch == "sm_90a"}
-            names = [n for n in names if kernels.get(n, n.removeprefix(_CLEAN)) not in hopper]
-    # Rendered kernels are in the cache after this; programs are built by each run.
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda name: attempt(name, build_only=True), names))
-    if options.build_only:
-        print(f"{len(names)} built")
-        return 0
-    right: dict[str, int] = {}
-    for name in names:
-        right[name] = sum(attempt(name) for _ in range(options.runs))
-        print(f"{name}: {right[name]} of {options.runs} right", flush=True)
+        if torch.cuda.get_device_capability(0)[0] != 9:
+            hopper = {key for key, kernel in KERNELS.items() if kernel.arch == "sm_90a"}
+            names = [n for n in names if one(n)[0].kernel not in hopper]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        scratch = Path(folder)
+        failed = list(pool.map(lambda name: attempt(name, scratch, 0), names))
+        names = [name for name, lines in zip(names, failed, strict=True) if not lines]
+        print(f"{len(names)} of {len(failed)} built", flush=True)
+        if options.build_only:
+            return 0
+        right = dict(
+            zip(names, pool.map(lambda name: count_right(name, scratch, options.runs), names), strict=True)
+        )
+    GPU_RESULTS.write_text(json.dumps({"gpu": gpu, "runs": options.runs, "right": right}, indent=1) + "\n")
     broken = [n for n in right if n.startswith(_CLEAN) and right[n] != options.runs]
     if broken:
         print(f"not right without a fault: {', '.join(broken)}")
-        return 1
-    GPU_RESULTS.write_text(json.dumps({"gpu": gpu, "runs": options.runs, "right": right}, indent=1) + "\n")
-    return 0
+    return 1 if broken or len(names) != len(failed) else 0
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ CUTE_DEVICE void store(CutegenParams const& p, int m_begin, int n_begin, uint32_
     CUTE_UNROLL
     for (int j = 0; j < Output::VEC; j += Output::D_VEC) {
       int m = Output::RegM{}(i + j), n = Output::RegN{}(i + j);
-      if (m < global_c.m_left && n < global_c.n_left) {
-        *reinterpret_cast<Piece*>(d + (Output::D_N_MAJOR ? m * p.ldd + n : n * p.ldd + m)) =
-            *reinterpret_cast<Piece const*>(value.value + j);
-      }
+      // By CUTLASS's operation: nvcc would split some of the plain stores into elements.
+      cutlass::arch::global_store<Piece, sizeof(Piece)>(
+          *reinterpret_cast<Piece const*>(value.value + j),
+          d + (Output::D_N_MAJOR ? m * p.ldd + n : n * p.ldd + m), m < global_c.m_left && n < global_c.n_left);
     }
   }
 }

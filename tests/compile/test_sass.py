@@ -43,6 +43,17 @@ def test_the_main_loop_holds_neither_spills_nor_branches(name: str) -> None:
     assert found["BAR"] == 1
 
 
+@pytest.mark.parametrize(("name", "width"), [("gemm_device", "STG.E.128"), ("smem", "STG.E")])
+def test_no_direct_store_is_split(name: str, width: str) -> None:
+    """With and without C, each piece of a fragment leaves in one store."""
+    plan = cutegen.plan(cutegen.load(ROOT / f"examples/{name}.yaml"))
+    assert plan.config.epilogue.store == "direct"
+    stores = [i for i in sass.instructions(sass.nvdisasm(), _artifact(name).cubin) if "STG" in i]
+    pieces = 2 * plan.output.registers // plan.d_vector
+    assert len(stores) == pieces
+    assert all(width in i.split() for i in stores), stores
+
+
 def test_the_check_sees_a_load_right_before_its_use() -> None:
     loop = [
         "LDSM.16.M88.4 R8, [R0+UR4]",

@@ -18,10 +18,10 @@ import cutegen
 from cutegen.atoms import COPY_G2S, COPY_S2R, MMA_ATOMS, CopyAtomS2R
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
+from cutegen.fuzz.generate import PARTITIONED, legal_config, odd_config
 from cutegen.layout.algebra import Layout
 from cutegen.plan import OperandPlan
 from cutegen.render import environment
-from tests.support.config_gen import explicit_config, legal_config
 from tests.support.oracle import Arrays, differences, evaluate, run_program
 from tests.support.oracle_configs import HANDMADE
 
@@ -48,9 +48,9 @@ def _config(key: str) -> GemmConfig:
         return GemmConfig.model_validate(HANDMADE[name])
     rng = Random(int(name))
     if int(name) % 3 == 0:
-        return legal_config(rng)
+        return legal_config(rng, mainloops=PARTITIONED)
     while True:
-        config = explicit_config(rng)
+        config = odd_config(rng, mainloops=PARTITIONED)
         if not cutegen.check(config):
             return config
 

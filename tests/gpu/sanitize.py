@@ -17,7 +17,8 @@ import torch
 
 from cutegen.building import build_many
 from cutegen.cache import open_cache
-from tests.support.gpu import all_cases, fits, gemm_config, run_exact
+from tests.support.gpu import all_cases, fits, gemm_config, run_exact, runs_wgmma
+from tests.support.wgmma_variants import VARIANTS
 
 SHAPES = [
     (136, 136, 72),
@@ -27,6 +28,7 @@ SHAPES = [
     (7, 100, 16),
     (130, 66, 200),
     (65, 129, 0),
+    (304, 208, 176),  # rows of 16 bytes, for bulk copies
 ]
 
 
@@ -44,6 +46,8 @@ def main() -> int:
     ]
     configs += [gemm_config("f16", d="f16", stages=stages, align=2) for stages in (1, 2, 4)]
     configs += [gemm_config("f16", d="f16", arch="sm_75", align=2), gemm_config("s8", align=4)]
+    if runs_wgmma():
+        configs += VARIANTS.values()
     if options.all:
         configs += [case.config for case in all_cases()]
     kernels = build_many(configs, cache=open_cache(Path(options.cache)) if options.cache else None)

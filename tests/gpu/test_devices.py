@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutegen.errors import ArgumentError
-from tests.support.gpu import gemm_config, run_exact
+from tests.support.gpu import families, gemm_config, run_exact
 
 torch = pytest.importorskip("torch", reason="torch is not installed; install cutegen[torch]")
 
@@ -15,12 +15,14 @@ pytestmark = [
     pytest.mark.skipif(torch.cuda.device_count() < 2, reason="this machine has fewer than two GPUs"),
     pytest.mark.kernels(F16),
 ]
+FAMILIES = families(scheduler={"group": 5})
 
 
+@FAMILIES
 @pytest.mark.parametrize("current", [0, 1])
 @pytest.mark.parametrize("device", [1, 0])
-def test_j04_runs_where_the_tensors_are(kernel_of, current, device):
-    kernel = kernel_of(F16)
+def test_j04_runs_where_the_tensors_are(kernel_of, case, current, device):
+    kernel = kernel_of(case.config)
     with torch.cuda.device(current):
         for seed in range(3):
             run_exact(kernel, 136, 264, 72, seed=seed, beta=seed, device=f"cuda:{device}")
@@ -33,8 +35,9 @@ def test_j04_runs_where_the_tensors_are(kernel_of, current, device):
         assert kernel.loaded(device) == "cubin"
 
 
-def test_j04_the_streams_of_the_tensors_device(kernel_of):
-    kernel = kernel_of(F16)
+@FAMILIES
+def test_j04_the_streams_of_the_tensors_device(kernel_of, case):
+    kernel = kernel_of(case.config)
     a = torch.zeros(256, 256, dtype=torch.float16, device="cuda:1")
     out = kernel(a, a.t())
     torch.cuda.synchronize(1)
@@ -64,10 +67,11 @@ def test_j06_two_devices_in_one_call(kernel_of):
             call()
 
 
-def test_threads_on_two_devices(kernel_of):
+@FAMILIES
+def test_threads_on_two_devices(kernel_of, case):
     import threading
 
-    kernel, failures = kernel_of(F16), []
+    kernel, failures = kernel_of(case.config), []
 
     def work(device):
         try:

@@ -11,7 +11,7 @@ import pytest
 import cutegen
 from cutegen.arch import ARCHS
 from cutegen.device import gpus
-from tests.support.config_gen import explicit_config, legal_config
+from cutegen.fuzz.generate import legal_config, odd_config
 from tests.support.gpu import Case, fits, latin_shapes, run_exact
 
 COUNT = int(os.environ.get("CUTEGEN_FUZZ_COUNT", "100"))
@@ -25,9 +25,9 @@ def accepted(seed: int) -> cutegen.GemmConfig:
     rng = Random(seed)
     arch = rng.choice(archs)
     if seed % 2 == 0:
-        return legal_config(rng, arch=arch)
+        return legal_config(rng, archs=(arch,))
     while True:
-        config = explicit_config(rng, arch=arch)
+        config = odd_config(rng, archs=(arch,))
         if not cutegen.check(config):
             return config
 

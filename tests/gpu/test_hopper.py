@@ -8,14 +8,11 @@ import pytest
 import torch
 
 import cutegen
-from cutegen.device import gpus
-from tests.support.gpu import Case, fits, latin_shapes, run_exact
+from tests.support.gpu import Case, fits, latin_shapes, run_exact, runs_wgmma
 from tests.support.rule_cases_wgmma import hopper
 from tests.support.wgmma_variants import VARIANTS
 
-pytestmark = pytest.mark.skipif(
-    bool(gpus()) and gpus()[0].cc != 90, reason="wgmma is there on compute capability 9.0 only"
-)
+pytestmark = pytest.mark.skipif(not runs_wgmma(), reason="wgmma is there on compute capability 9.0 only")
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.yaml"))
 CASES = [

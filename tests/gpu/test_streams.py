@@ -7,13 +7,14 @@ import threading
 import pytest
 
 from cutegen.errors import LaunchError
-from tests.support.gpu import gemm_config
+from tests.support.gpu import families, gemm_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed; install cutegen[torch]")
 
 F16 = gemm_config("f16", d="f16")
 COLD = gemm_config("f16", d="f16", scheduler={"group": 3})  # launched by one test alone
 SLEEP = 1_000_000  # cycles, about half a millisecond
+FAMILIES = families()
 
 
 def ints(*shape, seed=0):
@@ -25,10 +26,10 @@ def mm(a, b):
     return (a.double() @ b.double()).half()
 
 
-@pytest.mark.kernels(F16)
+@FAMILIES
 @pytest.mark.parametrize("how", ["call", "new", "plan"])
-def test_j01_side_stream_after_a_slow_producer(kernel_of, how):
-    kernel = kernel_of(F16)
+def test_j01_side_stream_after_a_slow_producer(kernel_of, case, how):
+    kernel = kernel_of(case.config)
     source, a, w = ints(256, 256), torch.zeros_like(ints(256, 256)), ints(128, 256)
     out = torch.empty(256, 128, dtype=torch.float16, device="cuda")
     sources = [source + i % 3 for i in range(100)]
@@ -51,9 +52,9 @@ def test_j01_side_stream_after_a_slow_producer(kernel_of, how):
         assert torch.equal(got, wants[i % 3]), i
 
 
-@pytest.mark.kernels(F16)
-def test_does_not_synchronise(kernel_of):
-    kernel = kernel_of(F16)
+@FAMILIES
+def test_does_not_synchronise(kernel_of, case):
+    kernel = kernel_of(case.config)
     a, w = ints(256, 256), ints(128, 256)
     out = kernel(a, w.t())
     spare = kernel(a, w.t())
@@ -68,10 +69,10 @@ def test_does_not_synchronise(kernel_of):
     torch.cuda.synchronize()
 
 
-@pytest.mark.kernels(F16)
+@FAMILIES
 @pytest.mark.parametrize("how", ["call", "new", "plan"])
-def test_graph_capture(kernel_of, how):
-    kernel = kernel_of(F16)
+def test_graph_capture(kernel_of, case, how):
+    kernel = kernel_of(case.config)
     assert kernel.load() in ("cubin", "ptx")
     a, w = ints(256, 256), ints(128, 256)
     c = ints(256, 128)
@@ -116,9 +117,9 @@ def test_a_cold_kernel_refuses_to_be_captured_and_spoils_nothing(kernel_of):
     assert torch.equal(out, mm(a, w.t()))
 
 
-@pytest.mark.kernels(F16)
-def test_threads_with_streams_of_their_own(kernel_of):
-    kernel = kernel_of(F16)
+@FAMILIES
+def test_threads_with_streams_of_their_own(kernel_of, case):
+    kernel = kernel_of(case.config)
     w = ints(128, 256)
     torch.cuda.synchronize()
     failures = []
@@ -146,9 +147,9 @@ def test_threads_with_streams_of_their_own(kernel_of):
     assert not failures
 
 
-@pytest.mark.kernels(F16)
-def test_what_is_loaded(kernel_of):
-    kernel = kernel_of(F16)
+@FAMILIES
+def test_what_is_loaded(kernel_of, case):
+    kernel = kernel_of(case.config)
     capability = torch.cuda.get_device_capability()
     fits = kernel.artifact.target.rstrip("a") == f"sm_{10 * capability[0] + capability[1]}"
     assert kernel.load("cuda:0") == ("cubin" if fits else "ptx")

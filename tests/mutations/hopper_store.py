@@ -109,8 +109,8 @@ HOPPER_STORE = (
     _n(
         "slots-overlap",
         "staging buffers overlap",
-        "SLOT_BYTES = 16 * 128;",
-        "SLOT_BYTES = 16 * 64;",
+        "SLOT_BYTES = 2048;",
+        "SLOT_BYTES = 1024;",
         "async-in-flight",
         "race-war",
         at=_STAGED,
@@ -118,8 +118,8 @@ HOPPER_STORE = (
     _n(
         "rings-overlap",
         "staging buffers of warps overlap",
-        "thread / 32 * Output::SLOTS * SLOT_BYTES",
-        "thread / 32 * SLOT_BYTES",
+        "thread / 32 * Output::SLOTS * Output::SLOT_BYTES",
+        "thread / 32 * Output::SLOT_BYTES",
         "race-war",
         "race-waw",
         at=_STAGED,

@@ -71,6 +71,10 @@ class Kernel:
         return config.model_copy(update=changes)
 
 
+_FENCES = (
+    "#include <cute/tensor.hpp>\n",
+    "#include <cute/tensor.hpp>\n#include <cutlass/arch/barrier.h>\n",
+)
 _ARRIVED = (
     "    cp_async_wait<0>();\n",
     "    cp_async_wait<0>();\n    cutlass::arch::fence_view_async_shared();\n    __syncthreads();\n",
@@ -104,7 +108,7 @@ KERNELS: dict[str, Kernel] = {
         tutorial="hopper/wgmma_sm90.cu",
         arch="sm_90a",
         k=384,
-        repairs=(_ARRIVED,),
+        repairs=(_FENCES, _ARRIVED),
     ),
     "wgmma_tma": Kernel(
         title="CuTe tutorial wgmma_tma_sm90.cu", tutorial="hopper/wgmma_tma_sm90.cu", arch="sm_90a", k=384

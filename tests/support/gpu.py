@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
+import pytest
+
 import cutegen
 from cutegen.building import try_build_many
 from cutegen.config import GemmConfig
@@ -22,11 +24,13 @@ __all__ = [
     "Case",
     "Pool",
     "all_cases",
+    "families",
     "fits",
     "gemm_config",
     "guarded_output",
     "latin_shapes",
     "run_exact",
+    "runs_wgmma",
 ]
 
 EXTENTS = (1, 7, 16, 100, 128, 136, 1000, 4097)
@@ -163,6 +167,22 @@ def latin_shapes(seed: int, extents: Sequence[int] = EXTENTS) -> list[tuple[int,
     order = Random(seed).sample(extents, len(extents))
     count = len(extents)
     return [(extents[i], extents[j], order[(i + j) % count]) for i in range(count) for j in range(count)]
+
+
+def runs_wgmma() -> bool:
+    """Whether the GPU here has wgmma; without a GPU it counts as one that has."""
+    from cutegen.device import gpus
+
+    return not gpus() or gpus()[0].cc == 90
+
+
+def families(**fields: Any) -> pytest.MarkDecorator:
+    """A parameter ``case``: a kernel of each family whose launch differs, as far as the GPU here runs it."""
+    cases = [Case("multistage", lambda: gemm_config("f16", d="f16", **fields))]
+    if runs_wgmma():
+        hopper = {"arch": "sm_90a", "cluster": (2, 1, 1), **fields}
+        cases.append(Case("tma_wgmma", lambda: gemm_config("f16", d="f16", **hopper)))
+    return pytest.mark.parametrize("case", cases, ids=str)
 
 
 def fits(config: GemmConfig, m: int, n: int, k: int) -> bool:

@@ -86,7 +86,9 @@ COLLECTIVE_CASES = [
         collective(arch="sm_100a", tile=[256, 128, 64], cluster=[2, 1, 1]),
         "tile",
     ),
-    Case("collective-swizzle", collective(tile=[64, 40, 64]), collective(tile=[64, 48, 64]), "tile", ("1024",)),
+    Case(
+        "collective-swizzle", collective(tile=[64, 40, 64]), collective(tile=[64, 48, 64]), "tile", ("1024",)
+    ),
     Case(
         "collective-store",
         collective({"d.align": 4, "c.align": 16, "epilogue.store": "tma"}),

@@ -19,6 +19,7 @@ def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
 
 _S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
 _N_MAJOR: dict[str, Any] = {"b.major": "n"}
+_ROWS_SHARED: dict[str, Any] = {"tiled_mma.layout": [2, 1, 1]}
 
 WGMMA_CASES = [
     Case("wgmma-arch", hopper(arch="sm_80"), hopper(), "arch", ("sm_90a",)),
@@ -50,8 +51,8 @@ WGMMA_CASES = [
     Case("wgmma-tile", hopper(tile=[128, 128, 24]), hopper(tile=[128, 128, 16]), "tile", ("multiple of 16",)),
     Case(
         "wgmma-atom",
-        hopper({"tiled_mma.atom": "SM90_64x128x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
-        hopper({"tiled_mma.atom": "SM90_64x256x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
+        hopper(_ROWS_SHARED | {"tiled_mma.atom": "SM90_64x128x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
+        hopper(_ROWS_SHARED | {"tiled_mma.atom": "SM90_64x256x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
         "tiled_mma.atom",
         ("SM90_64x256x16_F32BF16BF16_SS",),
     ),
@@ -85,7 +86,13 @@ WGMMA_CASES = [
         ("BLK_N",),
     ),
     Case("wgmma-stages", hopper(stages=1), hopper(stages=2), "stages"),
-    Case("wgmma-smem", hopper(stages=5), hopper(stages=4), "stages", ("stages: 4",)),
+    Case(
+        "wgmma-smem",
+        hopper(tile=[128, 256, 64], stages=5),
+        hopper(tile=[128, 256, 64], stages=4),
+        "stages",
+        ("stages: 4",),
+    ),
     Case(
         "wgmma-registers",
         hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[256, 256, 64]),

@@ -61,7 +61,9 @@ def test_the_table_of_vllm_is_whole() -> None:
         (E4M3, {"fast_accumulation": False}, ("cooperative", "persistent", "tma", (128, 128, 128))),
     ],
 )
-def test_what_is_left_out_is_chosen(patches: dict[str, Any], top: dict[str, Any], want: tuple[Any, ...]) -> None:
+def test_what_is_left_out_is_chosen(
+    patches: dict[str, Any], top: dict[str, Any], want: tuple[Any, ...]
+) -> None:
     config = planned(collective(patches, **top)).config
     assert (config.schedule, config.scheduler.kind, config.epilogue.store, config.tile) == want
     assert config.stages is None
@@ -98,7 +100,10 @@ def test_shared_memory_is_what_cutlass_needs(name: str) -> None:
         (collective(stages=3), ("StageCount<3>;",)),
         (collective(), ("StageCountAutoCarveout<EPILOGUE_BYTES>;",)),
         (collective({"epilogue.store": "direct"}), ("epilogue::NoSmemWarpSpecialized;",)),
-        (collective({"a.major": "m", "b.major": "n", "d.major": "m"}), ("LayoutA  = cutlass::layout::ColumnMajor",)),
+        (
+            collective({"a.major": "m", "b.major": "n", "d.major": "m"}),
+            ("LayoutA  = cutlass::layout::ColumnMajor",),
+        ),
         (collective({"scheduler.raster": "n"}), ("RASTER_ALONG_M = false", "MAX_SWIZZLE    = 8")),
         (collective(arch="sm_100a"), ("arch::Sm100;", "KernelScheduleAuto;", "EpilogueScheduleAuto;")),
     ],
@@ -115,16 +120,27 @@ def test_the_launcher_leaves_the_parameters_to_the_source() -> None:
     launcher = render_launcher(rendered, "sm_90a").source
     assert f"_Bool {rendered.name}_prepare(const CutegenParams* p," in launcher
     assert "CLUSTER_X = 1," in launcher
-    assert re.search(r'"cuMemAllocFromPoolAsync", &cu.allocate, 1}', launcher)  # optional: nothing is allocated
+    assert re.search(
+        r'"cuMemAllocFromPoolAsync", &cu.allocate, 1}', launcher
+    )  # optional: nothing is allocated
     streamed = cutegen.render(planned(collective({"scheduler.kind": "stream_k"})))
-    assert re.search(r'"cuMemAllocFromPoolAsync", &cu.allocate, 0}', render_launcher(streamed, "sm_90a").source)
+    assert re.search(
+        r'"cuMemAllocFromPoolAsync", &cu.allocate, 0}', render_launcher(streamed, "sm_90a").source
+    )
 
 
 def test_the_object_of_host_code_is_linked_with_nothing_undefined() -> None:
     host = HostCompiler(argv=("cc",), origin="test", version="1", machine="x", for_nvcc=False)
     plain, own = (launcher_command(host, "k", host_code=flag) for flag in (False, True))
     assert "k.o" not in plain
-    assert own[own.index("launcher.c") :][:6] == ["launcher.c", "-x", "none", "k.o", "-lstdc++", "-Wl,-z,defs"]
+    assert own[own.index("launcher.c") :][:6] == [
+        "launcher.c",
+        "-x",
+        "none",
+        "k.o",
+        "-lstdc++",
+        "-Wl,-z,defs",
+    ]
 
 
 def test_it_is_rendered_in_one_style() -> None:

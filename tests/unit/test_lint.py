@@ -10,12 +10,12 @@ import pytest
 
 import cutegen
 from cutegen.config import GemmConfig
+from cutegen.fuzz.generate import odd_config, sparse_config
 from cutegen.lint import LintWarning, accesses, all_advices, lint
 from cutegen.loader import load
 from cutegen.plan import plan
 from cutegen.rules import all_rules, check
 from tests.support.cases import base, config
-from tests.support.config_gen import explicit_config, sparse_config
 from tests.support.fixes import fixed_configs, ways_out
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -147,7 +147,7 @@ def test_what_is_chosen_for_the_user_is_not_warned_of(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_any_legal_config_can_be_looked_at(seed: int) -> None:
     """Nothing raises, the costs make sense, and each way out that is a patch is legal and leads out."""
-    cfg = explicit_config(Random(1000 + seed))
+    cfg = odd_config(Random(1000 + seed))
     if check(cfg):
         return
     for access in accesses(plan(cfg)):

@@ -8,19 +8,22 @@ from typing import Any
 
 import pytest
 
+from cutegen.arch import ARCHS
 from cutegen.atoms import COPY_S2R, MMA_ATOMS
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
+from cutegen.fuzz.generate import PARTITIONED, odd_config, sparse_config
 from cutegen.layout import Layout
 from cutegen.layout.banks import ideal_wavefronts, wavefronts
 from cutegen.layout.partition import tile_offsets
 from cutegen.layout.swizzle import Swizzle
 from cutegen.plan import plan
 from cutegen.resolve import resolve
+from cutegen.resolve.mma import fitting_atoms
 from cutegen.resources import operand_stage_bytes, smem_alignment, smem_bytes, swizzle_of
 from cutegen.rules import check
 from tests.support.cases import AUTO, BASE, base, config
-from tests.support.config_gen import explicit_config, sparse_config, wild_config
+from tests.support.config_gen import wild_config
 from tests.support.simulate import fault_of
 
 
@@ -32,7 +35,7 @@ class TestProperties:
     @pytest.mark.parametrize("seed", range(6))
     def test_resolving_twice_changes_nothing(self, seed: int) -> None:
         rng = Random(seed)
-        for make in (sparse_config, explicit_config, wild_config):
+        for make in (sparse_config, odd_config, wild_config):
             for _ in range(25):
                 once = resolve(make(rng))
                 assert resolve(once) == once
@@ -87,9 +90,10 @@ def empty(value: Any, path: str = "") -> Any:
 
 #: What a user may give that leaves no legal choice, and the rule that says so.
 CONSTRAINED = {
-    "stages-fit": ("tile", "stages"),
+    "stages-fit": ("tile",),
     "g2s-tiles-operand": ("tile", "tiled_mma.layout"),
     "epilogue-fits": ("epilogue.store", "tile"),
+    "fragment-buffers": ("fragment_buffers",),
 }
 
 
@@ -105,7 +109,7 @@ class TestDefaultsAreLegal:
     def test_whenever_there_is_a_legal_choice(self, seed: int) -> None:
         rng = Random(seed)
         for _ in range(30):
-            cfg = sparse_config(rng)
+            cfg = sparse_config(rng, mainloops=PARTITIONED)
             for violation in check(cfg):
                 fields = CONSTRAINED.get(violation.rule)
                 assert fields, f"{violation}\n{cfg.model_dump_json(exclude_none=True)}"
@@ -114,6 +118,10 @@ class TestDefaultsAreLegal:
                 )
                 if violation.rule == "g2s-tiles-operand":
                     assert not splits(cfg, violation.field[-1])
+                if violation.rule == "stages-fit":
+                    assert crowded(cfg, cfg.stages or 1), cfg.model_dump_json(exclude_none=True)
+                if violation.rule == "fragment-buffers":
+                    assert unpaired(cfg), cfg.model_dump_json(exclude_none=True)
 
     @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"])
     def test_for_every_atom(self, arch: str) -> None:
@@ -145,6 +153,14 @@ class TestDefaultsAreLegal:
         cfg = config({"smem.a": {"shape": [8, row], "stride": [row, 1]}})
         assert check(cfg) == []
 
+    @pytest.mark.parametrize(
+        "given",
+        [{"tile": [64, 64, 16]}, {"arch": "sm_86", "stages": 12}],
+        ids=["the atom", "the tile"],
+    )
+    def test_k_blocks_come_in_pairs_for_two_buffers_of_fragments(self, given: dict[str, Any]) -> None:
+        assert check(config(given, fragment_buffers=2)) == []
+
     @pytest.mark.parametrize("tile", [[96, 160, 48], [6, 128, 8], [50, 30, 7], [33, 65, 3]], ids=str)
     def test_cuda_cores_take_any_tile(self, tile: list[int]) -> None:
         assert check(config({"a.dtype": "f32", "b.dtype": "f32"}, tile=tile)) == []
@@ -165,6 +181,24 @@ class TestDefaultsAreLegal:
         assert resolved.s2r.a == "UniversalCopy"
         assert resolved.g2s.a.bits == 64
         assert COPY_S2R[resolved.s2r.b or ""].kind == "ldmatrix"
+
+
+def crowded(cfg: GemmConfig, stages: int) -> bool:
+    """Whether so many stages of a given tile are more than shared memory holds, even without padding."""
+    m, n, k = cfg.tile or (0, 0, 0)
+    stage = k * (m * dtype(cfg.a.dtype).bytes + n * dtype(cfg.b.dtype).bytes)
+    return stages * stage > ARCHS[cfg.arch].smem_per_block
+
+
+def unpaired(cfg: GemmConfig) -> bool:
+    """Whether two buffers of fragments are asked for where they cannot be, whatever atom is chosen."""
+    if cfg.mainloop != "multistage" or cfg.stages == 1:
+        return cfg.fragment_buffers == 2
+    if cfg.fragment_buffers != 2 or cfg.tile is None:
+        return False
+    atoms = [MMA_ATOMS[cfg.tiled_mma.atom]] if cfg.tiled_mma.atom else fitting_atoms(cfg)
+    no_second = cfg.stages is None and crowded(cfg, 2)
+    return no_second or all(cfg.tile[2] % (2 * atom.shape[2]) for atom in atoms)
 
 
 def splits(cfg: GemmConfig, which: str) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from cutegen.config import GemmConfig
+from cutegen.fuzz.generate import odd_config
 from cutegen.loader import dump
 from cutegen.operands import derive_g2s
 from cutegen.plan import plan
 from cutegen.resolve import resolve
 from cutegen.rules import check
 from tests.support.cases import config
-from tests.support.config_gen import explicit_config
 from tests.support.simulate import fault_of
 
 #: Fields that say how, not what, and that may be left out.
@@ -42,7 +42,7 @@ def _leave_out(data: Any, path: str) -> None:
 
 
 def _partly_open(rng: Random) -> GemmConfig:
-    while check(full := explicit_config(rng)):
+    while check(full := odd_config(rng)):
         pass
     data = resolve(full).model_dump(exclude_none=True)
     share = rng.random()

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import cutegen.operands
 from cutegen.errors import Violation
+from cutegen.fuzz.generate import odd_config
 from cutegen.resolve import resolve
 from cutegen.rules import FAMILIES, Rule, all_rules, check, judge
 from tests.support.cases import base
-from tests.support.config_gen import explicit_config, wild_config
+from tests.support.config_gen import wild_config
 from tests.support.rule_cases import CASES, Case
 
 
@@ -151,4 +152,4 @@ class TestCheck:
     def test_no_odd_config_raises(self, seed: int) -> None:
         rng = Random(seed)
         for _ in range(40):
-            assert "field-resolved" not in rules_of(judge(explicit_config(rng)))
+            assert "field-resolved" not in rules_of(judge(odd_config(rng)))

@@ -1,6 +1,7 @@
 """Both directions, over random configs: what the rules accept computes right, what they refuse does not work.
 
-``simulate`` runs a plan's data movement in Python and says what would land in the wrong place.
+``simulate`` runs a plan's data movement in Python and says what would land in the wrong place. It knows the
+mainloops that partition tiles among threads; tma_wgmma runs on the emulator, in ``tests/emulated``.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any
 import pytest
 
 from cutegen.config import GemmConfig
+from cutegen.fuzz.generate import PARTITIONED, odd_config, sparse_config
 from cutegen.layout import Layout
 from cutegen.loader import dump
 from cutegen.operands import PlanFault
 from cutegen.plan import KernelPlan, plan
 from cutegen.rules import check
 from tests.support.cases import AUTO, M_MAJOR, base, config
-from tests.support.config_gen import explicit_config, sparse_config
 from tests.support.simulate import fault_of
 
 #: Rules whose reason is no data movement: limits of the chip, of the compiler, of what a user promised.
@@ -37,7 +38,7 @@ NOT_SIMULATED = {
 @pytest.mark.parametrize("seed", range(24))
 def test_an_odd_config_that_is_accepted_computes_right(seed: int) -> None:
     rng = Random(seed)
-    while check(cfg := explicit_config(rng)):
+    while check(cfg := odd_config(rng, mainloops=PARTITIONED)):
         pass
     assert fault_of(plan(cfg)) is None, dump(cfg)
 
@@ -45,7 +46,7 @@ def test_an_odd_config_that_is_accepted_computes_right(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_config_with_few_fields_computes_right(seed: int) -> None:
     rng = Random(1000 + seed)
-    while check(cfg := sparse_config(rng)):
+    while check(cfg := sparse_config(rng, mainloops=PARTITIONED)):
         pass
     assert fault_of(plan(cfg)) is None, dump(cfg)
 
@@ -65,7 +66,7 @@ def derived(cfg: GemmConfig, patch: pytest.MonkeyPatch) -> KernelPlan | None:
 def test_a_config_that_one_rule_refuses_cannot_work(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
     for _ in range(40):
-        cfg = explicit_config(rng)
+        cfg = odd_config(rng, mainloops=PARTITIONED)
         found = check(cfg)
         rules = {v.rule for v in found}
         if len(rules) != 1 or rules & NOT_SIMULATED:

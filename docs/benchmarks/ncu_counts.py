@@ -1,0 +1,131 @@
+"""Whether the emulator counts what a GPU counts: wavefronts of shared memory in whole kernels, against ncu.
+
+    python docs/benchmarks/ncu_counts.py [CONFIG.yaml ...] [--emulated FILE] [--json FILE]
+
+Each kernel runs once on the emulator and once under ``ncu`` (Nsight Compute, with access to the hardware
+counters), on the same problem of whole tiles. Compared are wavefronts of loads and stores in shared memory,
+and sectors of loads (those of cp.async too) and of stores in global memory. ``--emulated`` keeps the
+emulator's counts in a file, or takes them from it if it is there: they can be made on another machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cutegen
+from cutegen.reference import check, exact_inputs
+
+ROOT = Path(__file__).parent.parent.parent
+DEFAULT = (
+    "ampere_bf16",
+    "multistage",
+    "smem",
+    "gemm_device",
+    "sm80_bf16_nt",
+    "sm80_tf32",
+    "sm80_s8",
+    "sm80_f64",
+    "sm75_f16",
+    "hopper/pingpong",
+    "hopper/f16_nt",
+)
+SHAPE = (384, 512, 128)  # whole tiles of all examples
+METRICS = {
+    "shared load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "global load": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global store": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+}
+
+
+def emulated(path: Path) -> dict[str, int]:
+    """The emulator's counts of one run."""
+    kernel = cutegen.build(cutegen.load(path), device="cpu")
+    run(kernel, None)
+    report = kernel.last_report
+    if report is None:
+        raise SystemExit(f"{path}: no report")
+    counts = dict.fromkeys(METRICS, 0)
+    for t in report.traffic:
+        if t.access != "cp.async":
+            counts[f"{t.space} {'store' if t.access in ('stmatrix', 'store') else 'load'}"] += t.cost
+        elif t.space == "global":  # the hardware counts what it reads with the loads
+            counts["global load"] += t.cost
+    return counts
+
+
+def run(kernel: cutegen.Kernel, device: str | None) -> None:
+    """One launch whose result is right."""
+    inputs = exact_inputs(kernel.config, *SHAPE, with_c=False, device=device)
+    out = kernel(inputs.a, inputs.b, b_is="nk")
+    check(kernel.config, out, inputs.a, inputs.b).require()
+
+
+def measured(path: Path) -> dict[str, int]:
+    """The hardware's counts of one launch under ncu."""
+    cutegen.build(cutegen.load(path))  # outside of ncu
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", "regex:^gemm_"]
+    command += ["--metrics", ",".join(METRICS.values()), sys.executable, __file__, "--launch", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
+    if done.returncode or len(lines) < 3:
+        raise SystemExit(f"{path}: ncu failed\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    head, _, *launches = csv.reader(lines)
+    if len(launches) != 1:
+        raise SystemExit(f"{path}: {len(launches)} launches")
+    row = dict(zip(head, launches[0], strict=True))
+    return {name: int(float(row[metric].replace(",", ""))) for name, metric in METRICS.items()}
+
+
+def main() -> None:
+    """Count on both, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("configs", nargs="*", type=Path)
+    parser.add_argument("--emulated", type=Path)
+    parser.add_argument(
+        "--only-emulate", action="store_true", help="no GPU: only write the emulator's counts"
+    )
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.launch:
+        run(cutegen.build(cutegen.load(options.launch)), "cuda:0")
+        return
+    paths = options.configs or [ROOT / "examples" / f"{name}.yaml" for name in DEFAULT]
+    examples = (ROOT / "examples").resolve()
+    places = [path.resolve() for path in paths]
+    names = {
+        str(path.relative_to(examples).with_suffix("")) if path.is_relative_to(examples) else path.stem: path
+        for path in places
+    }
+    kept: dict[str, Any] = {}
+    if options.emulated and options.emulated.exists():
+        kept = json.loads(options.emulated.read_text())
+    ours = {name: kept.get(name) or emulated(path) for name, path in names.items()}
+    if options.emulated:
+        options.emulated.write_text(json.dumps(ours, indent=1) + "\n")
+    if options.only_emulate:
+        return
+    theirs = {name: measured(path) for name, path in names.items()}
+    if options.json:
+        both = {name: {"emulator": ours[name], "ncu": theirs[name]} for name in names}
+        options.json.write_text(json.dumps(both, indent=1) + "\n")
+    print(f"| kernel, {'x'.join(map(str, SHAPE))} | " + " | ".join(METRICS) + " |")
+    print("|---" * (len(METRICS) + 1) + "|")
+    for name in names:
+        cells = [
+            str(ours[name][m]) if ours[name][m] == theirs[name][m] else f"{ours[name][m]} / {theirs[name][m]}"
+            for m in METRICS
+        ]
+        print(f"| {name} | {' | '.join(cells)} |")
+    print("\nOne number: both count it. Two: the emulator's, and ncu's.")
+
+
+if __name__ == "__main__":
+    main()
