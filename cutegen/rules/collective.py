@@ -23,14 +23,14 @@ _TYPES: dict[tuple[DTypeName, DTypeName], tuple[DTypeName, ...]] = {
     ("tf32", "tf32"): ("f32",),
     ("s8", "s8"): ("s32",),
     ("u8", "u8"): ("s32",),
-    **{(a, b): ("f32",) for a in _FLOAT8 for b in _FLOAT8},
+    **{(a, b): ("f32", "f16") for a in _FLOAT8 for b in _FLOAT8},
 }
 
 
 def _types(cfg: GemmConfig) -> dict[tuple[DTypeName, DTypeName], tuple[DTypeName, ...]]:
     if cfg.arch != "sm_120a":
         return _TYPES
-    return {pair: acc for pair, acc in _TYPES.items() if pair[0] in _FLOAT8}
+    return {pair: ("f32",) for pair in _TYPES if pair[0] in _FLOAT8}
 
 
 @rule(
@@ -211,12 +211,15 @@ def collective_raster(facts: Facts) -> Iterator[Finding]:
 def collective_fast_accumulation(facts: Facts) -> Iterator[Finding]:
     """There is a choice of how to sum."""
     cfg = facts.cfg
-    if cfg.fast_accumulation is None or (cfg.arch == "sm_90a" and cfg.a.dtype in _FLOAT8):
+    if cfg.fast_accumulation is None:
+        return
+    choice = cfg.arch == "sm_90a" and cfg.a.dtype in _FLOAT8
+    if choice and (cfg.fast_accumulation or cfg.accumulator == "f32"):
         return
     yield Finding(
         field="fast_accumulation",
-        got=f"{str(cfg.fast_accumulation).lower()} with {cfg.a.dtype} on {cfg.arch}",
-        need="only 8-bit floats on sm_90a have this choice",
+        got=f"{str(cfg.fast_accumulation).lower()} with {cfg.a.dtype} -> {cfg.accumulator} on {cfg.arch}",
+        need="only 8-bit floats on sm_90a, summed in f32, have this choice",
         fix="leave fast_accumulation out",
     )
 

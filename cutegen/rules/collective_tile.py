@@ -37,7 +37,7 @@ def _rows(facts: Facts) -> tuple[int, ...]:
     "collective-tile",
     "collective",
     reason="A warpgroup multiplies 64 rows by 8 to 256 columns by 32 bytes along K, two cooperative ones 128 "
-    "rows; on sm_100a one or two CTAs multiply 64 to 256 rows.",
+    "rows; on sm_100a one or two CTAs multiply 64 to 256 rows. Tiles of more columns are not offered.",
     source=f"{_SM90}; sm100_common.inl; sm120_mma_builder.inl",
 )
 def collective_tile(facts: Facts) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def collective_swizzle(operand: OperandFacts) -> Iterator[Finding]:
     "collective-store",
     "collective",
     reason="The epilogue stores D, and loads C, in bulk through shared memory, in rows that are multiples "
-    "of 16 bytes, or else element by element from registers.",
+    "of 16 bytes, or else element by element from registers. Elements of 8 bytes are not offered.",
     source="CUTLASS include/cutlass/epilogue/collective/builders/sm90_builder.inl: C/D Should meet TMA "
     "alignment requirement; sm90_get_epilogue_smem_swizzle_layout_atom",
 )
@@ -177,27 +177,28 @@ def collective_cluster(facts: Facts) -> Iterator[Finding]:
 @operand_rule(
     "collective-slices",
     "collective",
-    reason="CTAs of a cluster that share an operand load a slice each; a slice consists of whole groups of "
-    "8 rows, after which a swizzle repeats.",
-    source="CUTLASS include/cute/atom/copy_traits_sm90_tma.hpp: make_tma_copy_tiled; PTX ISA, Tensor "
-    "swizzling modes",
+    reason="CTAs of a cluster that share an operand load equal slices of its tile, which a bulk copy writes "
+    "to multiples of 128 bytes.",
+    source="CUTLASS include/cute/atom/copy_traits_sm90_tma.hpp: make_tma_copy_tiled; PTX ISA, "
+    "cp.async.bulk.tensor: dstMem must be 128-byte aligned",
 )
 def collective_slices(operand: OperandFacts) -> Iterator[Finding]:
-    """Each CTA of a cluster loads whole swizzle groups."""
-    facts = operand.facts
+    """Each CTA of a cluster loads an equal slice."""
+    facts, extents = operand.facts, operand.extents
     cluster, tile = facts.cfg.cluster, facts.tile
     if tile is None or cluster is None or facts.cfg.arch != "sm_90a" or facts.blamed("cluster", "tile"):
         return
     sharers = cluster[1 - operand.mode]
     mode = 2 if operand.major == "mn" else operand.mode
-    if tile[mode] % (8 * sharers):
-        rows = f"BLK_{'MNK'[mode]}"
-        yield Finding(
-            field="cluster",
-            got=f"{yaml_list(cluster)} with {rows} {tile[mode]}",
-            need=f"{rows} must be a multiple of {8 * sharers}, as {sharers} CTAs share {operand.name}",
-            fix="use cluster: [1, 1, 1]",
-        )
+    nbytes = (extents[0] * extents[1] if extents else 0) * operand.dtype.bytes
+    if tile[mode] % sharers == 0 and nbytes % (128 * sharers) == 0:
+        return
+    yield Finding(
+        field="cluster",
+        got=f"{yaml_list(cluster)} with BLK_{'MNK'[mode]} {tile[mode]}",
+        need=f"{sharers} CTAs must share {operand.name} in equal slices of whole 128 bytes",
+        fix="use cluster: [1, 1, 1]",
+    )
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""``collective`` on Hopper: schedules, schedulers and types bit for bit; workspaces on streams and in graphs."""
+"""``collective`` on Hopper: schedules and types bit for bit; workspaces on streams and in graphs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ CASES = [
     Case("s8", lambda: collective({"a.dtype": "s8", "b.dtype": "s8"}, tile=[64, 128, 128])),
     Case("tf32", lambda: collective({"a.dtype": "tf32", "b.dtype": "tf32"}, tile=[128, 128, 32])),
     Case("direct", lambda: collective({"epilogue.store": "direct", "d.align": 2}, tile=[64, 128, 64])),
+    Case("f16_accumulator", lambda: collective(E4M3, accumulator="f16", tile=[64, 128, 128])),
+    Case("slices_of_two_rows", lambda: collective(tile=[128, 16, 64], cluster=[8, 1, 1])),
     Case("raster_n", lambda: collective({"scheduler.raster": "n"}, cluster=[1, 2, 1])),
 ]
 SHAPES = [

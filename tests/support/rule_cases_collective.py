@@ -116,8 +116,8 @@ COLLECTIVE_CASES = [
     Case("collective-cluster", collective(cluster=[4, 4, 1]), collective(cluster=[4, 2, 1]), "cluster"),
     Case(
         "collective-slices",
+        collective(tile=[128, 48, 64], cluster=[5, 1, 1]),
         collective(tile=[128, 48, 64], cluster=[8, 1, 1]),
-        collective(tile=[128, 64, 64], cluster=[8, 1, 1]),
         "cluster",
     ),
     Case("collective-smem", collective(stages=1), collective(stages=2), "stages"),
