@@ -60,7 +60,7 @@ class TestProperties:
             assert not list(
                 empty(
                     resolve(config(types, mainloop=mainloop)).model_dump(
-                        exclude={"limits", "cluster", "schedule"}
+                        exclude={"limits", "cluster", "schedule", "fast_accumulation"}
                     )
                 )
             )
