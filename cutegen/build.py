@@ -22,7 +22,7 @@ from cutegen.errors import CompileError, CutegenError
 from cutegen.launcher import launcher_command, launcher_digest, library_name, render_launcher
 from cutegen.render import RenderedKernel
 from cutegen.toolchain import Toolchain, check_target, find_toolchain, require_target
-from cutegen.toolchain.invocation import FLAGS, Links, gencode, nvcc_command
+from cutegen.toolchain.invocation import FLAGS, OBJECT_FLAGS, Links, gencode, nvcc_command
 from cutegen.toolchain.process import Children, Completed, parallel_jobs, run, says_full
 from cutegen.toolchain.ptxas import Resources, parse_resources
 
@@ -200,7 +200,10 @@ def _key_parts(rendered: RenderedKernel, target: str, tools: Toolchain) -> dict[
         "source": hashlib.sha256(rendered.text.encode()).hexdigest(),
         "name": rendered.name,
         "style": rendered.style,
-        "flags": [*FLAGS, *gencode(rendered.arch, target)],
+        "flags": [
+            *(OBJECT_FLAGS if rendered.launch.host_code else FLAGS),
+            *gencode(rendered.arch, target),
+        ],
         "launch": asdict(rendered.launch),
         "launcher": launcher_digest(),
         "compiler": tools.nvcc.identity,
@@ -288,12 +291,21 @@ class _Job:
         for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
             path = path.replace(character, escaped)
         self._write(work / "unit.cu", f'#line 1 "{path}"\n{self.rendered.text}')
+        host_code = self.rendered.launch.host_code
         command = nvcc_command(
-            self.tools, self.rendered.arch, self.target, "unit.cu", f"../{name}.cubin", Links(work)
+            self.tools,
+            self.rendered.arch,
+            self.target,
+            "unit.cu",
+            f"../{name}.{'o' if host_code else 'cubin'}",
+            Links(work),
+            OBJECT_FLAGS if host_code else FLAGS,
         )
         # NOTE: -keep costs nothing: nvcc writes the PTX in any case, to TMPDIR.
         done = self._run((command[0], "-keep", "-keep-dir", ".", *command[1:]), work, work / "tmp")
-        ptx = work / "unit.ptx"
+        ptx, kept = work / "unit.ptx", work / "unit.cubin"
+        if host_code and kept.is_file():
+            kept.rename(directory / f"{name}.cubin")
         complaint = ""
         resources = parse_resources(done.output, self.rendered.launch.kernel, self.rendered.launch.smem_bytes)
         if done.returncode != 0:
@@ -312,7 +324,7 @@ class _Job:
         launcher = render_launcher(self.rendered, self.target)
         self._write(directory / "launcher.c", launcher.source)
         self._write(directory / f"{name}.h", launcher.header)
-        done = self._run(launcher_command(self.tools.host, name), directory, directory / "work" / "tmp")
+        done = self._run(self._launcher_command(), directory, directory / "work" / "tmp")
         complaint = ""
         if done.returncode != 0:
             complaint = f"error: the host C compiler failed ({done.describe_end()})"
@@ -320,6 +332,11 @@ class _Job:
             complaint = "error: the host C compiler wrote no library"
         if complaint:
             raise self._failure(directory, final, done, complaint, "launcher.c")
+        (directory / f"{name}.o").unlink(missing_ok=True)
+
+    def _launcher_command(self) -> list[str]:
+        launch = self.rendered.launch
+        return launcher_command(self.tools.host, self.rendered.name, host_code=launch.host_code)
 
     def _run(self, command: Sequence[str], cwd: Path, tmp: Path) -> Completed:
         done = run(command, cwd=cwd, env=settings.child_environment(tmp), children=self.children)
@@ -342,7 +359,7 @@ class _Job:
         def make_error(kept: Path) -> CompileError:
             command = self._repeat(kept)
             if source == "launcher.c":
-                command = ["env", "-C", str(kept), *launcher_command(self.tools.host, self.rendered.name)]
+                command = ["env", "-C", str(kept), *self._launcher_command()]
             return CompileError(str(kept / source), command, log.replace(str(final), str(kept)))
 
         return BuildFailure(make_error)
@@ -363,7 +380,7 @@ class _Job:
             "device": list(
                 nvcc_command(self.tools, self.rendered.arch, self.target, source, f"{name}.cubin")
             ),
-            "launcher": launcher_command(self.tools.host, name),
+            "launcher": self._launcher_command(),
         }
 
     @staticmethod

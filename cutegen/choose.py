@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
 from cutegen.arch import ARCHS, ArchName
-from cutegen.config import GemmConfig, ScheduleName
+from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.errors import ConfigError
 from cutegen.few_rows import MOST_ROWS, small_m_config
 from cutegen.rules import check
-from cutegen.tuned import Entry, nearest, table_for
+from cutegen.tuned import Entry, WgmmaSchedule, nearest, table_for
 
 __all__ = ["Card", "Problem", "config_for", "modelled_us"]
 
@@ -113,7 +113,7 @@ def _config(problem: Problem, level: ArchName, **fields: Any) -> GemmConfig:
 def _bulk(
     problem: Problem,
     tile: tuple[int, int, int],
-    schedule: ScheduleName,
+    schedule: WgmmaSchedule,
     group: int | None = None,
     cluster: tuple[int, int, int] | None = None,
 ) -> GemmConfig:
@@ -186,7 +186,7 @@ def _by_model(problem: Problem, card: Card) -> GemmConfig | None:
 _RULES = (_from_table, _swapped, _few_rows, _by_model)
 
 
-def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], ScheduleName]]:
+def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], WgmmaSchedule]]:
     """The tiles that are worth a thought: those of which the accumulators and two stages fit."""
     depth = _PANEL // dtype(problem.a).bytes
     for width in (64, 96, 128, 160, 176, 192, 208):
@@ -196,9 +196,7 @@ def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], ScheduleNam
             yield (height, width, depth), "cooperative"
 
 
-def modelled_us(
-    problem: Problem, card: Card, tile: tuple[int, int, int], schedule: Literal["pingpong", "cooperative"]
-) -> float:
+def modelled_us(problem: Problem, card: Card, tile: tuple[int, int, int], schedule: WgmmaSchedule) -> float:
     """About how long a kernel of ``tma_wgmma`` takes whose loads keep up, in microseconds."""
     area = tile[0] * tile[1]
     tiles = ceil(max(problem.m, 1) / tile[0]) * ceil(max(problem.n, 1) / tile[1])

@@ -38,8 +38,8 @@ __all__ = [
     "as_config",
 ]
 
-MainloopName = Literal["simt", "direct", "multistage", "tma_wgmma"]
-ScheduleName = Literal["pingpong", "cooperative"]
+MainloopName = Literal["simt", "direct", "multistage", "tma_wgmma", "collective"]
+ScheduleName = Literal["pingpong", "cooperative", "warp_specialized"]
 
 
 def _auto_is_none(value: Any) -> Any:
@@ -213,7 +213,7 @@ class Epilogue(_Model):
     store: Annotated[Literal["direct", "smem", "tma"] | None, Auto] = Field(
         default=None,
         description="smem: through shared memory in wide coalesced rows; tma: likewise, by bulk copies "
-        "(tma_wgmma); direct: from registers.",
+        "(tma_wgmma, collective); direct: from registers.",
     )
     scale_a: Annotated[Literal["tensor", "row"] | None, NoneWord] = Field(
         default=None,
@@ -234,10 +234,11 @@ class Epilogue(_Model):
 class Scheduler(_Model):
     """Which CTA computes which output tile."""
 
-    kind: Annotated[Literal["static", "persistent"] | None, Auto] = Field(
+    kind: Annotated[Literal["static", "persistent", "stream_k"] | None, Auto] = Field(
         default=None,
         description="static: one CTA for each output tile; persistent: as many CTAs as the GPU holds, each "
-        "takes tile after tile (tma_wgmma).",
+        "takes tile after tile (tma_wgmma, collective); stream_k: each takes an equal share of all k-tiles "
+        "(collective).",
     )
     raster: Literal["m", "n"] = Field(
         default="m", description="Mode along which consecutive CTAs walk inside a group."
@@ -287,8 +288,9 @@ class GemmConfig(_Model):
         default=None,
         description="multistage: tensor cores, fed from a ring of k-tiles in shared memory; direct: tensor "
         "cores, fed from global memory; simt: CUDA cores, fed from shared memory; tma_wgmma: warpgroups, fed "
-        "by bulk copies, on sm_90a. Default tma_wgmma where it works, else multistage, or simt where no "
-        "tensor core has the types.",
+        "by bulk copies, on sm_90a; collective: the kernel that CUTLASS's collective builders make, from "
+        "sm_90a on. Default tma_wgmma where it works, else multistage, or simt where no tensor core has the "
+        "types.",
     )
     a: Operand = Field(description="Operand A, (M,K).")
     b: Operand = Field(description="Operand B, (N,K).")
@@ -310,16 +312,24 @@ class GemmConfig(_Model):
         default=None, description="CTA tile (BLK_M, BLK_N, BLK_K)."
     )
     stages: Annotated[int | None, Auto] = Field(
-        default=None, description="Slots of the shared-memory ring buffer."
+        default=None,
+        description="Slots of the shared-memory ring buffer. Left out for collective: as many as fit, which "
+        "CUTLASS counts.",
     )
     cluster: Annotated[tuple[int, int, int] | None, Auto] = Field(
         default=None,
-        description="CTAs of a cluster along M, N and 1; they share loads by multicast (tma_wgmma).",
+        description="CTAs of a cluster along M, N and 1; they share loads by multicast (tma_wgmma, "
+        "collective).",
     )
     schedule: Annotated[ScheduleName | None, Auto] = Field(
         default=None,
         description="Consumer warpgroups share a tile (cooperative) or take turns, each with a tile of its "
-        "own (pingpong); tma_wgmma.",
+        "own (pingpong); tma_wgmma and collective. One consumer alone: warp_specialized (collective).",
+    )
+    fast_accumulation: Annotated[bool | None, Auto] = Field(
+        default=None,
+        description="8-bit floats on sm_90a: sum in the tensor core alone, which keeps 14 bits of each "
+        "product (true, the default), or add its sums up in f32 every few k-blocks (false, collective).",
     )
     swap_ab: Annotated[bool | None, Auto] = Field(
         default=None,

@@ -56,6 +56,8 @@ class LaunchSpec:
         persistent: Whether the grid is bounded by what the GPU holds at once.
         maps: Tensor maps that follow the parameters, in order.
         vectors: Scales and bias that the parameters hold.
+        host_code: Whether host code in the source makes the kernel's parameters and its grid.
+        workspace: Whether a launch may need global memory of its own.
     """
 
     kernel: str
@@ -76,6 +78,8 @@ class LaunchSpec:
     persistent: bool = False
     maps: tuple[TensorMap, ...] = ()
     vectors: tuple[Vector, ...] = ()
+    host_code: bool = False
+    workspace: bool = False
 
     @property
     def cluster_size(self) -> int:

@@ -16,6 +16,7 @@ __all__ = ["Launcher", "launcher_command", "launcher_digest", "library_name", "r
 _TEMPLATES = ("launcher.c", "launcher.h")
 _PARTS = "parts/launcher_*.c"  # that the templates include
 _FLAGS = ("-x", "c", "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_CXX_LIBRARIES = ("-lstdc++", "-Wl,-z,defs")  # of host code, of which nothing may stay undefined
 _LIBRARIES = ("-ldl", "-lpthread")  # parts of libc today, libraries of their own before glibc 2.34
 
 
@@ -34,7 +35,7 @@ def library_name(name: str) -> str:
 
 def launcher_digest() -> str:
     """Hash of all that decides the launcher but the kernel itself."""
-    digest = hashlib.sha256("\0".join((*_FLAGS, *_LIBRARIES)).encode())
+    digest = hashlib.sha256("\0".join((*_FLAGS, *_CXX_LIBRARIES, *_LIBRARIES)).encode())
     root = template_root()
     for template in (*(root / name for name in _TEMPLATES), *sorted(root.glob(_PARTS))):
         digest.update(b"\0" + template.read_bytes())
@@ -74,7 +75,11 @@ def _description(rendered: RenderedKernel, target: str) -> dict[str, Any]:
     }
 
 
-def launcher_command(host: HostCompiler, name: str) -> list[str]:
-    """The command that builds the library, run where ``launcher.c`` and both images are."""
+def launcher_command(host: HostCompiler, name: str, *, host_code: bool = False) -> list[str]:
+    """The command that builds the library, run where ``launcher.c`` and both images are.
+
+    With ``host_code`` the object of the source's host code, ``<name>.o``, is linked in.
+    """
     library = library_name(name)
-    return [*host.argv, *_FLAGS, f"-Wl,-soname,{library}", "-o", library, "launcher.c", *_LIBRARIES]
+    more = ["-x", "none", f"{name}.o", *_CXX_LIBRARIES] if host_code else []
+    return [*host.argv, *_FLAGS, f"-Wl,-soname,{library}", "-o", library, "launcher.c", *more, *_LIBRARIES]

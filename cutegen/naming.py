@@ -30,7 +30,7 @@ def kernel_name(cfg: GemmConfig) -> str:
         types,
         label,
         tile,
-        f"s{cfg.stages}",
+        f"s{cfg.stages or 'auto'}",
         config_digest(cfg),
     ]
     return "_".join(parts)

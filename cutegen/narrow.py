@@ -27,16 +27,17 @@ def narrowed(config: GemmConfig, signature: Signature, a: Any, b: Any, c: Any, o
             update[field] = getattr(config, field).model_copy(update={"align": align})
     if not update:
         return config
-    if config.mainloop == "tma_wgmma":
+    if config.mainloop in ("tma_wgmma", "collective"):
         return _without_bulk_copies(config, update)
     copies = {field: CopyG2S() for field in update if field in ("a", "b")}
     return config.model_copy(update={**update, "g2s": config.g2s.model_copy(update=copies)})
 
 
 def _without_bulk_copies(config: GemmConfig, update: dict[str, Any]) -> GemmConfig:
-    """A config of ``tma_wgmma`` with lowered alignments."""
+    """A config of a mainloop of bulk copies, with lowered alignments."""
     if "a" not in update and "b" not in update:
-        store = config.epilogue.store if "d" not in update else None
+        bulk = ("c", "d") if config.mainloop == "collective" else ("d",)  # what the epilogue moves in bulk
+        store = config.epilogue.store if update.keys().isdisjoint(bulk) else None
         return config.model_copy(
             update={**update, "epilogue": config.epilogue.model_copy(update={"store": store})}
         )

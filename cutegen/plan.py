@@ -25,13 +25,14 @@ from cutegen.operands import (
     derive_output,
     derive_s2r,
 )
+from cutegen.plan_collective import CollectivePlan, plan_collective
 from cutegen.plan_wgmma import WgmmaPlan, plan_wgmma
 from cutegen.resolve import resolve
 from cutegen.resources import epilogue_pitch, operand_stage_bytes, smem_alignment, smem_bytes, stage_bytes
 from cutegen.rules import check
 from cutegen.vectors import scale_type
 
-__all__ = ["KernelPlan", "OperandPlan", "Plan", "WgmmaPlan", "derive", "plan"]
+__all__ = ["CollectivePlan", "KernelPlan", "OperandPlan", "Plan", "WgmmaPlan", "derive", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +107,8 @@ class KernelPlan:
         return self.config.tile or (0, 0, 0)
 
 
-#: What :func:`plan` derives: the second for mainloop ``tma_wgmma``.
-Plan = KernelPlan | WgmmaPlan
+#: What :func:`plan` derives: the second for mainloop ``tma_wgmma``, the third for ``collective``.
+Plan = KernelPlan | WgmmaPlan | CollectivePlan
 
 
 def _operand(cfg: GemmConfig, which: Literal["a", "b"]) -> OperandPlan:
@@ -165,6 +166,8 @@ def derive(cfg: GemmConfig) -> Plan:
     """
     if cfg.mainloop == "tma_wgmma":
         return plan_wgmma(cfg)
+    if cfg.mainloop == "collective":
+        return plan_collective(cfg, scale_type(cfg))
     atom = mma_atom(cfg.tiled_mma.atom or "")
     output = derive_output(cfg)
     a, b = _operand(cfg, "a"), _operand(cfg, "b")

@@ -13,6 +13,7 @@ import jinja2
 
 from cutegen import settings
 from cutegen.arch import ArchName
+from cutegen.collective_context import collective_context
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
@@ -20,7 +21,7 @@ from cutegen.idiomatic import idiomatic_context
 from cutegen.launch_spec import LaunchSpec, OperandSpec
 from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
-from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
+from cutegen.plan import CollectivePlan, KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 from cutegen.vectors import bias_type, vectors_of
 from cutegen.version import __version__
@@ -43,7 +44,7 @@ Style = Literal["resolved", "idiomatic"]
 
 def styles_of(mainloop: str | None) -> tuple[Style, ...]:
     """The styles in which a mainloop is rendered."""
-    return ("resolved",) if mainloop == "tma_wgmma" else get_args(Style)
+    return ("resolved",) if mainloop in ("tma_wgmma", "collective") else get_args(Style)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +188,8 @@ def _headers(plan: KernelPlan) -> list[str]:
 
 def context(plan: Plan, style: Style) -> dict[str, Any]:
     """Every variable that the templates may use, typed and complete."""
+    if isinstance(plan, CollectivePlan):
+        return collective_context(plan)
     cfg, output = plan.config, plan.output
     if isinstance(plan, WgmmaPlan):
         own = wgmma_context(plan)
@@ -239,7 +242,7 @@ def _formula(cfg: GemmConfig) -> str:
     return f"D = alpha * {factors}A * B^T{' + bias' if 'bias' in names else ''} + beta * C"
 
 
-def _vectors_context(plan: Plan) -> dict[str, Any] | None:
+def _vectors_context(plan: KernelPlan | WgmmaPlan) -> dict[str, Any] | None:
     """What the templates say of scales and bias; None where there are none."""
     cfg = plan.config
     if not vectors_of(cfg):
@@ -315,7 +318,7 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
     mainloop = plan.config.mainloop
     if style not in styles_of(mainloop):
         raise ConfigError(f"mainloop {mainloop} is rendered in the {styles_of(mainloop)[0]} style only")
-    top = "tma_wgmma.cu" if isinstance(plan, WgmmaPlan) else f"{style}.cu"
+    top = f"{style if isinstance(plan, KernelPlan) else mainloop}.cu"
     text = environment().get_template(top).render(context(plan, style))
     return RenderedKernel(
         name=plan.name,
@@ -334,12 +337,14 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             b=_operand_spec(plan, "b"),
             c=_operand_spec(plan, "c"),
             d=_operand_spec(plan, "d"),
-            cluster=plan.cluster if isinstance(plan, WgmmaPlan) else (1, 1),
+            cluster=(1, 1) if isinstance(plan, KernelPlan) else plan.cluster,
             split_k=plan.split_k if isinstance(plan, WgmmaPlan) else 1,
             pdl=bool(plan.config.pdl),
             constant="".join(name for name in "AB" if getattr(plan.config, name.lower()).constant),
-            persistent=plan.config.scheduler.kind == "persistent",
+            persistent=plan.config.scheduler.kind in ("persistent", "stream_k"),
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
             vectors=vectors_of(plan.config),
+            host_code=isinstance(plan, CollectivePlan),
+            workspace=plan.config.scheduler.kind == "stream_k",
         ),
     )

@@ -155,13 +155,20 @@ def is_exact(factor: float) -> bool:
     return abs(factor) <= 4 and (4 * factor).is_integer()
 
 
-def thread_finder(plan: Plan) -> ThreadOf:
-    """From (row, column) in the CTA tile to the thread that has it; the table is made at the first call."""
+def thread_finder(plan: Plan) -> ThreadOf | None:
+    """From (row, column) in the CTA tile to the thread that has it; the table is made at the first call.
+
+    None for a collective, whose layouts CUTLASS chooses.
+    """
+    from cutegen.plan import CollectivePlan
+
+    if isinstance(plan, CollectivePlan):
+        return None
+    out = plan.output
     owners: dict[tuple[int, int], int] = {}
 
     def find(row: int, column: int) -> int:
         if not owners:
-            out = plan.output
             registers = list(zip(out.register_m.table(), out.register_n.table(), strict=True))
             for thread, (m, n) in enumerate(zip(out.thread_m.table(), out.thread_n.table(), strict=True)):
                 owners.update({(m + dm, n + dn): thread for dm, dn in registers})

@@ -22,7 +22,9 @@ enum {
   CLUSTER_N = {{ launch.cluster[1] }},
   CLUSTER = CLUSTER_M * CLUSTER_N * {{ launch.split_k }},
   PDL = {{ launch.pdl|int }}, /* programmatic dependent launch */
-  PERSISTENT = {{ launch.persistent|int }},
+  PERSISTENT = {{ (launch.persistent or launch.host_code)|int }}, /* a launch depends on what the device holds at once */
+  CLUSTER_X = {{ launch.cluster[0] if launch.host_code else launch.cluster_size }},
+  CLUSTER_Y = CLUSTER / CLUSTER_X,
   MOST_M = INT32_MAX / (BLK_M * CLUSTER_M) * (BLK_M * CLUSTER_M), /* the last index of a partial tile must not wrap */
   MOST_N = INT32_MAX / (BLK_N * CLUSTER_N) * (BLK_N * CLUSTER_N),
   MOST_K = INT32_MAX / BLK_K * BLK_K,
@@ -60,6 +62,7 @@ typedef struct CUctx_st* Context;
 typedef struct CUmod_st* Module;
 typedef struct CUfunc_st* Function;
 typedef struct CUstream_st* Stream;
+typedef struct CUmemPoolHandle_st* Pool;
 
 enum { /* values of cuda.h */
   ERROR_NO_BINARY_FOR_GPU = 209,
@@ -96,6 +99,14 @@ typedef struct {
   unsigned count;
 } LaunchConfig;
 
+/* CUmemPoolProps. */
+typedef struct {
+  int allocation, handles, location, ordinal;
+  void* security;
+  size_t most;
+  unsigned char reserved[56];
+} PoolProperties;
+
 static struct {
   Result (*init)(unsigned flags);
   Result (*device_get)(int* device, int ordinal);
@@ -115,6 +126,11 @@ static struct {
   Result (*encode_tiled)(void* map, int type, uint32_t rank, void* address, const uint64_t* extents,
                          const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                          int interleave, int swizzle, int l2_promotion, int fill); /* since CUDA 12 */
+  Result (*pool_create)(Pool* pool, const PoolProperties* properties); /* since CUDA 11.2, as the next three */
+  Result (*pool_set)(Pool pool, int attribute, void* value);
+  Result (*allocate)(uint64_t* address, size_t bytes, Pool pool, Stream stream);
+  Result (*release)(uint64_t address, Stream stream);
+  Result (*fill)(uint64_t address, unsigned char value, size_t bytes, Stream stream);
   Result (*stream_capturing)(Stream stream, int* status);
   Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
@@ -144,7 +160,12 @@ static const struct {
     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", &cu.occupancy, 0},
     {"cuDeviceGetAttribute", &cu.device_attribute, !PERSISTENT},
     {"cuOccupancyMaxActiveClusters", &cu.active_clusters, CLUSTER == 1},
-    {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps)|int }}},
+    {"cuTensorMapEncodeTiled", &cu.encode_tiled, {{ (not launch.maps and not launch.host_code)|int }}},
+    {"cuMemPoolCreate", &cu.pool_create, {{ (not launch.workspace)|int }}},
+    {"cuMemPoolSetAttribute", &cu.pool_set, {{ (not launch.workspace)|int }}},
+    {"cuMemAllocFromPoolAsync", &cu.allocate, {{ (not launch.workspace)|int }}},
+    {"cuMemFreeAsync", &cu.release, {{ (not launch.workspace)|int }}},
+    {"cuMemsetD8Async", &cu.fill, {{ (not launch.workspace)|int }}},
     {"cuStreamIsCapturing", &cu.stream_capturing, 0},
     {"cuLaunchKernel", &cu.launch, 0},
     {"cuLaunchKernelEx", &cu.launch_ex, !PDL},
@@ -160,6 +181,7 @@ typedef struct {
   Module module;
   int image;
   int resident; /* clusters that the device holds at once; counted for persistent kernels */
+  int processors; /* likewise */
 } Slot;
 
 static Slot slots[MAX_DEVICES];
@@ -239,13 +261,14 @@ static int32_t count_resident(Slot* slot, int device, Function function) {
   int blocks = 0, processors = 0;
   Result code = cu.device_attribute(&processors, DEVICE_MULTIPROCESSORS, device);
   if (code) return failed(code, "cuDeviceGetAttribute");
+  slot->processors = processors;
   if (CLUSTER == 1) {
     code = cu.occupancy(&blocks, function, THREADS, SMEM_BYTES);
     if (code) return failed(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     slot->resident = processors * blocks;
   } else {
-    LaunchAttribute attribute = {.id = LAUNCH_CLUSTER_DIMENSION, .value.cluster = {CLUSTER, 1, 1}};
-    LaunchConfig config = {.grid = {(unsigned)processors / CLUSTER * CLUSTER, 1, 1},
+    LaunchAttribute attribute = {.id = LAUNCH_CLUSTER_DIMENSION, .value.cluster = {CLUSTER_X, CLUSTER_Y, 1}};
+    LaunchConfig config = {.grid = {(unsigned)processors / CLUSTER * CLUSTER_X, CLUSTER_Y, 1},
                            .block = {THREADS, 1, 1},
                            .smem = SMEM_BYTES,
                            .attributes = &attribute,
@@ -381,15 +404,9 @@ static int32_t check_matrices(const CutegenParams* p) {
   return CUTEGEN_OK;
 }
 
-//{% if launch.maps %}
-//{% include "parts/launcher_tma.c" %}
-//{% else %}
-//{% include "parts/launcher_plain.c" %}
-//{% endif %}
-
-/* ------------------------------------------------------------------------------------------- interface */
-
-static Result start(Function function, unsigned grid, Stream stream, void** params) {
+//{% if not launch.host_code %}
+/* A launch of so many CTAs in a row; with PDL before the kernel before it has ended. */
+static Result launch_grid(Function function, unsigned grid, Stream stream, void** params) {
   if (!PDL) return cu.launch(function, grid, 1, 1, THREADS, 1, 1, SMEM_BYTES, stream, params, NULL);
   LaunchAttribute attribute = {.id = LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, .value.allowed = 1};
   const LaunchConfig config = {.grid = {grid, 1, 1},
@@ -400,6 +417,17 @@ static Result start(Function function, unsigned grid, Stream stream, void** para
                                .count = 1};
   return cu.launch_ex(&config, function, params, NULL);
 }
+//{% endif %}
+
+//{% if launch.host_code %}
+//{% include "parts/launcher_host_code.c" %}
+//{% elif launch.maps %}
+//{% include "parts/launcher_tma.c" %}
+//{% else %}
+//{% include "parts/launcher_plain.c" %}
+//{% endif %}
+
+/* ------------------------------------------------------------------------------------------- interface */
 
 static int32_t launch_kernel(const CutegenLaunch* launch) {
   if (!launch) return failed(CUTEGEN_BAD_ARGUMENT, "launch is null");
@@ -427,18 +455,16 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
     if (code) return code;
     function = atomic_load_explicit(&slot->function, memory_order_acquire);
   }
-  Maps maps;
-  if ((wrong = find_maps(p, &maps))) return wrong;
-  if (PERSISTENT && clusters > slot->resident) clusters = slot->resident;
+  Work work;
+  if ((wrong = find_work(launch, slot, clusters, &work))) return wrong;
   Context current = NULL;
   Result code = cu.context_get(&current);
   if (code) return failed(code, "cuCtxGetCurrent");
   int foreign = current != slot->context;
   if (foreign && (code = cu.context_push(slot->context))) return failed(code, "cuCtxPushCurrent");
-  void* params[] = {(void*)p, &maps};
-  code = start(function, (unsigned)clusters * CLUSTER, stream, params);
+  wrong = start(function, launch, slot, &work);
   if (foreign) cu.context_pop(&current);
-  return code ? failed(code, PDL ? "cuLaunchKernelEx" : "cuLaunchKernel") : CUTEGEN_OK;
+  return wrong;
 }
 
 static int32_t loaded_image(int32_t device) {

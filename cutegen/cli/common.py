@@ -39,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The choices of config and render, whose import would slow the start; a test compares them.
 STYLES = ("resolved", "idiomatic")
-MAINLOOPS = ("simt", "direct", "multistage", "tma_wgmma")
+MAINLOOPS = ("simt", "direct", "multistage", "tma_wgmma", "collective")
 
 _STDIN = "<stdin>"
 _PATH = click.Path(dir_okay=True, allow_dash=True)  # the loader says what is wrong with a path

@@ -9,6 +9,7 @@ import click
 
 from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import bytes_text, dim, table
+from cutegen.cli.explain_collective import collective_facts, collective_rows
 from cutegen.cli.explain_wgmma import wgmma_facts, wgmma_rows
 from cutegen.cli.warn import access_lines, warning_lines, warnings_of
 
@@ -88,8 +89,10 @@ def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def facts(plan: Plan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
-    from cutegen.plan import WgmmaPlan
+    from cutegen.plan import CollectivePlan, WgmmaPlan
 
+    if isinstance(plan, CollectivePlan):
+        return collective_facts(plan)
     return wgmma_facts(plan) if isinstance(plan, WgmmaPlan) else _facts(plan)
 
 
@@ -159,9 +162,12 @@ def _copies(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
 
 
 def _fact_lines(plan: Plan) -> Iterator[str]:
-    from cutegen.plan import WgmmaPlan
+    from cutegen.plan import CollectivePlan, WgmmaPlan
 
-    rows = wgmma_rows(plan) if isinstance(plan, WgmmaPlan) else _rows(plan)
+    if isinstance(plan, CollectivePlan):
+        rows = collective_rows(plan)
+    else:
+        rows = wgmma_rows(plan) if isinstance(plan, WgmmaPlan) else _rows(plan)
     yield "#"
     for line in table(rows, indent=1):
         yield dim(f"#{line}")

@@ -15,7 +15,7 @@ from cutegen.emulator.job import Buffer, Job, Progress, run_job
 from cutegen.emulator.kernel import CompiledSource, compile_source
 from cutegen.emulator.maps import MAP_BYTES, MAPS_OFFSET, map_arguments
 from cutegen.emulator.report import EmulatorReport
-from cutegen.errors import ArgumentError
+from cutegen.errors import ArgumentError, LaunchError
 from cutegen.render import LaunchSpec, RenderedKernel
 from cutegen.vectors import VECTOR_NAMES, Vector
 
@@ -148,6 +148,8 @@ class EmulatedKernel:
             if name in given and given[name].shape != want:
                 raise ArgumentError(f"{name.lower()} must be {want} (got {given[name].shape})")
         del kb
+        if self.launch.host_code and k == 0:
+            raise LaunchError("a collective needs a K of at least 1 (got 0)")
         buffers, where = _buffers(given, set(given) - set(self.launch.constant) if self.launch.pdl else set())
         pointers = [("ABCD".index(x) * 8, *where[x]) for x in given]
         for vector in self.launch.vectors:
@@ -168,6 +170,7 @@ class EmulatedKernel:
         clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
         per_cluster = self.launch.cluster_size
         tiles = clusters * per_cluster
+        own = self.launch.host_code
         job = Job(
             compiled=self.compiled,
             entry=self.launch.kernel,
@@ -176,7 +179,9 @@ class EmulatedKernel:
             maps=maps,
             buffers=buffers,
             grid=(tiles, 1, 1),
-            cluster=(per_cluster, 1, 1),
+            prepare=f"{self.compiled.name}_prepare" if own else "",
+            cluster=(*self.launch.cluster, 1) if own else (per_cluster, 1, 1),
+            multiprocessors=_RESIDENT_CLUSTERS * per_cluster if own else 0,
             block=(self.launch.threads, 1, 1),
             shared=self.launch.smem_bytes,
             shared_limit=shared_limit(self.compiled.arch),

@@ -85,6 +85,7 @@ class Job:
     Attributes:
         compiled: The kernel.
         entry: Name of its entry; empty: its ``main``.
+        prepare: Name of host code that makes the entry's parameters of the parameter block, and the grid.
         arguments: Words for its ``main``.
         parameters: The parameter block, or 16-byte slots of arguments for the entry ``cge_entry``.
         pointers: (byte in the parameters, index of a buffer, bytes from its begin).
@@ -107,6 +108,7 @@ class Job:
 
     compiled: CompiledSource
     entry: str
+    prepare: str = ""
     arguments: tuple[str, ...] = ()
     parameters: bytes = b""
     pointers: tuple[tuple[int, int, int], ...] = ()
@@ -208,6 +210,7 @@ def _describe(job: Job, offsets: Sequence[int], data_fd: int, report_fd: int) ->
     lines = [
         f"library {job.compiled.library}",
         f"entry {job.entry}" if job.entry else "main",
+        *([f"prepare {job.prepare}"] if job.prepare else []),
         *(f"argument {word}" for word in job.arguments),
         f"arch {''.join(filter(str.isdigit, job.compiled.arch))} {int(job.compiled.arch.endswith('a'))}",
         f"data {data_fd} 0",

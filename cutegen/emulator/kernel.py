@@ -99,7 +99,9 @@ def compile_text(
 
 def compile_source(rendered: RenderedKernel, *, host: HostToolchain | None = None) -> CompiledSource:
     """Compile a rendered kernel; see :func:`compile_text`."""
-    return compile_text(rendered.text, name=rendered.name, arch=rendered.arch, host=host)
+    # NOTE: any suffix has the text rewritten, by which kernels that host code launches become known.
+    suffix = "\n" if rendered.launch.host_code else ""
+    return compile_text(rendered.text, name=rendered.name, arch=rendered.arch, host=host, suffix=suffix)
 
 
 def _unchanged_names(text: str) -> tuple[str, ...] | None:

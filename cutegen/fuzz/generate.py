@@ -41,6 +41,8 @@ def sparse_config(
     """
     arch = rng.choice(list(archs or ARCHS))
     mainloop = rng.choice(mainloops or PARTITIONED)
+    if mainloop == "collective":  # only when it is asked for: one takes the compiler a minute
+        return GemmConfig.model_validate(wgmma_data(rng, mainloop))
     if mainloop == "tma_wgmma" or (not mainloops and arch == "sm_90a" and rng.random() < 0.5):
         return GemmConfig.model_validate(wgmma_data(rng))
     atom = rng.choice(
@@ -120,7 +122,7 @@ def odd_config(rng: Random, **choices: Any) -> GemmConfig:
     """A legal resolved config with odd values in one to three fields, which may or may not be legal."""
     base = legal_config(rng, **choices)
     data = base.model_dump()
-    if base.mainloop == "tma_wgmma":
+    if base.mainloop in ("tma_wgmma", "collective"):
         fields = odd_fields(rng, base.a.dtype)
         for name in rng.sample(list(fields), rng.randint(1, 3)):
             data[name] = fields[name]

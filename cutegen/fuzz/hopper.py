@@ -1,4 +1,4 @@
-"""Random configs of the mainloop tma_wgmma."""
+"""Random configs of the mainloops tma_wgmma and collective."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OUTPUTS = {"s8": ("s32", "f32", "s8")}
 _ANY = ("f32", "f16", "bf16")
 
 
-def wgmma_data(rng: Random) -> dict[str, Any]:
+def wgmma_data(rng: Random, mainloop: str = "tma_wgmma") -> dict[str, Any]:
     """A config with few fields given, as plain data."""
     element = rng.choice(_INPUTS)
     wide = dtype(element).bits == 16  # type: ignore[arg-type]
     data: dict[str, Any] = {
         "arch": "sm_90a",
-        "mainloop": "tma_wgmma",
+        "mainloop": mainloop,
         "a": {"dtype": element, "major": rng.choice("km") if wide else "k"},
         "b": {"dtype": element, "major": rng.choice("kn") if wide else "k"},
         "d": {"dtype": rng.choice(_OUTPUTS.get(element, _ANY)), "major": rng.choice("nnm")},

@@ -12,7 +12,7 @@ from cutegen.lint import memory, resources  # noqa: F401  # each module register
 from cutegen.lint.registry import Advice, LintWarning, advices
 from cutegen.lint.review import Review
 from cutegen.lint.traffic import Access, accesses
-from cutegen.plan import WgmmaPlan, plan
+from cutegen.plan import KernelPlan, plan
 
 __all__ = ["Access", "Advice", "LintWarning", "accesses", "all_advices", "lint"]
 
@@ -33,7 +33,7 @@ def lint(cfg: GemmConfig) -> list[LintWarning]:
 
 @lru_cache(maxsize=1024)
 def _lint(cfg: GemmConfig) -> tuple[LintWarning, ...]:
-    if isinstance(plan(cfg), WgmmaPlan):
+    if not isinstance(plan(cfg), KernelPlan):
         return ()  # bulk copies and descriptors leave none of the choices that advices are about
     review = Review(cfg)
     return tuple(warning for each in advices() for warning in each.warnings(review))

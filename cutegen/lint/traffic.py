@@ -15,7 +15,7 @@ from typing import Any, Literal
 from cutegen.dtypes import dtype
 from cutegen.layout.banks import AccessKind, cp_async_ca_wavefronts, phase_lanes, wavefronts
 from cutegen.operands import GlobalCopy, SharedRead, View
-from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
+from cutegen.plan import KernelPlan, OperandPlan, Plan
 from cutegen.resources import swizzle_of
 
 __all__ = ["Access", "Space", "accesses", "shared_accesses", "targets", "warps"]
@@ -91,7 +91,7 @@ def accesses(plan: Plan, leading: dict[str, int] | None = None) -> tuple[Access,
         plan: The kernel.
         leading: Leading strides of ``a``, ``b`` and ``d`` in elements; a mebibyte where they are not said.
     """
-    if isinstance(plan, WgmmaPlan):
+    if not isinstance(plan, KernelPlan):
         return ()
     pitches = _Pitches(values=leading or {})
     found: list[Access | None] = [_from_global(plan, operand, pitches) for operand in (plan.a, plan.b)]

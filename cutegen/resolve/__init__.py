@@ -14,6 +14,7 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig, as_config
 from cutegen.resolve.bounds import sane
 from cutegen.resolve.budget import resolve_budget
+from cutegen.resolve.collective import resolve_collective
 from cutegen.resolve.mma import layouts, permutations, resolve_atom, tiles
 from cutegen.resolve.operands import resolve_operands, works
 from cutegen.resolve.types import resolve_types
@@ -41,6 +42,8 @@ def _resolve(cfg: GemmConfig) -> GemmConfig:
     cfg = resolve_types(cfg)
     if cfg.mainloop == "tma_wgmma":
         return resolve_wgmma(cfg) if sane(cfg) else cfg
+    if cfg.mainloop == "collective":
+        return resolve_collective(cfg) if sane(cfg) else cfg
     cfg = resolve_atom(cfg)
     if not sane(cfg):
         return cfg

@@ -58,7 +58,8 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
     update["d"] = d
     c = _output(cfg.c, d.dtype or "f32", d.major or "n")
     same = (c.dtype, c.major) == (d.dtype, d.major)
-    align = cfg.c.align or (d.align if same else dtype(c.dtype or "f32").bytes)
+    rows_alike = same or cfg.mainloop == "collective"  # which loads C in bulk, too
+    align = cfg.c.align or (d.align if rows_alike else dtype(c.dtype or "f32").bytes)
     update["c"] = c.model_copy(update={"align": align})
     filled = cfg.model_copy(update=update)
     return filled.model_copy(update={"mainloop": cfg.mainloop or _mainloop(filled, accumulator)})
@@ -66,6 +67,12 @@ def resolve_types(cfg: GemmConfig) -> GemmConfig:
 
 def _mainloop(cfg: GemmConfig, accumulator: DTypeName) -> MainloopName:
     """Warpgroup MMA where it works; CUDA cores only where there is no tensor-core operation for the types."""
+    if (
+        cfg.schedule == "warp_specialized"
+        or cfg.scheduler.kind == "stream_k"
+        or cfg.fast_accumulation is False
+    ):
+        return "collective"  # which alone has it
     if prefers_wgmma(cfg):
         return "tma_wgmma"
     given = MMA_ATOMS.get(cfg.tiled_mma.atom or "")

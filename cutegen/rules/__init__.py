@@ -11,6 +11,8 @@ from cutegen.loader import located
 from cutegen.resolve import resolve
 from cutegen.rules import (  # noqa: F401  # each module registers its rules
     bounds,
+    collective,
+    collective_tile,
     epilogue,
     g2s,
     partition,
@@ -35,16 +37,20 @@ def all_rules() -> tuple[Rule, ...]:
     return rules()
 
 
-#: What holds for every mainloop; the rest is about fragments, which tma_wgmma does not have.
+#: What holds for every mainloop.
 _GENERAL_FAMILIES = ("bounds", "epilogue")
 _GENERAL_RULES = ("operand-major", "align-element")
-_HOPPER_FAMILIES = ("wgmma", "tma")
+#: What two mainloops have for themselves; all other rules are about fragments, which those do not have.
+_OWN_FAMILIES = {"tma_wgmma": ("wgmma", "tma"), "collective": ("collective",)}
 
 
-def _applies(rule: Rule, hopper: bool) -> bool:
+def _applies(rule: Rule, mainloop: str | None) -> bool:
     if rule.family in _GENERAL_FAMILIES or rule.id in _GENERAL_RULES:
         return True
-    return (rule.family in _HOPPER_FAMILIES) == hopper
+    own = _OWN_FAMILIES.get(mainloop or "")
+    if own is not None:
+        return rule.family in own
+    return not any(rule.family in families for families in _OWN_FAMILIES.values())
 
 
 def check(cfg: GemmConfig) -> list[Violation]:
@@ -60,10 +66,10 @@ def check(cfg: GemmConfig) -> list[Violation]:
 def judge(cfg: GemmConfig) -> list[Violation]:
     """What the rules find, with the ways out that each of them knows, untried: quicker than :func:`check`."""
     facts = Facts(cfg, resolve(cfg))
-    hopper = facts.cfg.mainloop == "tma_wgmma"
+    mainloop = facts.cfg.mainloop
     for rule in rules():
-        if _applies(rule, hopper):
+        if _applies(rule, mainloop):
             facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
-    if not hopper:
+    if mainloop not in _OWN_FAMILIES:
         facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
     return facts.found

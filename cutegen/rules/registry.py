@@ -29,6 +29,7 @@ Family = Literal[
     "partition",
     "wgmma",
     "tma",
+    "collective",
 ]
 
 #: Families in the order in which their rules run and are listed, with what they are about.
@@ -45,6 +46,7 @@ FAMILIES: dict[Family, str] = {
     "partition": "each thread's share as a CuTe layout",
     "wgmma": "warpgroup MMA: types, tile, warpgroups, shared memory and registers of tma_wgmma",
     "tma": "bulk copies and clusters of tma_wgmma",
+    "collective": "what CUTLASS's collective builders take",
 }
 
 

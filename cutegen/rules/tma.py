@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, warpgroups
 from cutegen.rules.facts import Facts, OperandFacts
@@ -159,11 +161,58 @@ def tma_box(operand: OperandFacts) -> Iterator[Finding]:
 
 
 @rule(
+    "tma-wgmma-choices",
+    "tma",
+    reason="tma_wgmma has two or three warpgroups that multiply, whole tiles for each CTA, and sums of 8-bit "
+    "floats as the tensor core keeps them.",
+    source="templates/tma_wgmma.cu",
+)
+def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
+    """Choices that only a collective has are left out."""
+    given = facts.given
+    stated = {
+        "schedule": given.schedule if given.schedule == "warp_specialized" else None,
+        "scheduler.kind": given.scheduler.kind if given.scheduler.kind == "stream_k" else None,
+        "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
+    }
+    if given.fast_accumulation and facts.cfg.a.dtype in ("e4m3", "e5m2"):
+        stated["fast_accumulation"] = None  # it has this one
+    for field, value in stated.items():
+        if value is not None:
+            yield Finding(
+                field=field,
+                got=value,
+                need="mainloop tma_wgmma has no such choice",
+                fix=f"leave {field} out, or use mainloop: collective",
+            )
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()
+
+
+def wgmma_fields(given: GemmConfig) -> dict[str, Any]:
+    """What is given of the fields that ``tma_wgmma`` alone has; None where it is what others do too."""
+    operands = {
+        f"{name}.{field}": value if value not in ("normal", False) else None
+        for name, operand in (("a", given.a), ("b", given.b))
+        for field, value in (("cache", operand.cache), ("constant", operand.constant))
+    }
+    return {
+        "promote": given.promote,
+        "swap_ab": "true" if given.swap_ab else None,
+        "pdl": "true" if given.pdl else None,
+        "scheduler.split_k": None if given.scheduler.split_k in (None, 1) else given.scheduler.split_k,
+        **operands,
+    }
+
+
+@rule(
     "tma-wgmma-only",
     "types",
     reason="Clusters, warpgroup schedules, swapped operands, split K, hints to L2, dependent launches, "
-    "persistent CTAs and bulk stores belong to the Hopper mainloop.",
-    source="templates/tma_wgmma.cu",
+    "persistent CTAs, bulk stores and sums of 8-bit floats in fewer bits belong to the Hopper mainloops.",
+    source="templates/tma_wgmma.cu, templates/collective.cu",
 )
 def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     """Other mainloops leave the fields of tma_wgmma out."""
@@ -171,23 +220,24 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     stated = {
         "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
         "schedule": given.schedule,
-        "promote": given.promote,
-        "swap_ab": "true" if given.swap_ab else None,
-        "pdl": "true" if given.pdl else None,
-        "scheduler.split_k": None if given.scheduler.split_k in (None, 1) else given.scheduler.split_k,
-        **{
-            f"{name}.{field}": value if value not in ("normal", False) else None
-            for name, operand in (("a", given.a), ("b", given.b))
-            for field, value in (("cache", operand.cache), ("constant", operand.constant))
-        },
-        "scheduler.kind": "persistent" if given.scheduler.kind == "persistent" else None,
+        **wgmma_fields(given),
+        "scheduler.kind": None if given.scheduler.kind == "static" else given.scheduler.kind,
         "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
+        "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
     for field, value in stated.items():
         if value is not None:
             yield Finding(
                 field=field,
                 got=str(value),
-                need=f"only mainloop tma_wgmma has it, mainloop {cfg.mainloop} has none",
-                fix=f"leave {field} out, or use mainloop: tma_wgmma with arch: sm_90a",
+                need=f"only mainloop {_owners(field, str(value))} has it, mainloop {cfg.mainloop} has none",
+                fix=f"leave {field} out, or use mainloop: {_owners(field, str(value)).split()[0]} with arch: "
+                "sm_90a",
             )
+
+
+def _owners(field: str, value: str) -> str:
+    """The mainloops that have a choice."""
+    if field in ("promote", "swap_ab", "pdl", "scheduler.split_k") or field[:2] in ("a.", "b."):
+        return "tma_wgmma"
+    return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma or collective"

@@ -9,9 +9,19 @@ from cutegen.arch import ArchName, arch
 from cutegen.errors import ToolchainError
 from cutegen.toolchain.model import Toolchain
 
-__all__ = ["FLAGS", "Links", "gencode", "nvcc_command"]
+__all__ = ["FLAGS", "OBJECT_FLAGS", "Links", "gencode", "nvcc_command"]
 
-FLAGS = ("-cubin", "-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", "-Xptxas", "-v")
+_COMMON: tuple[str, ...] = ("-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", "-Xptxas", "-v")
+FLAGS: tuple[str, ...] = ("-cubin", *_COMMON)
+
+#: For a source with host code: an object of it. The cubin is kept on the way.
+OBJECT_FLAGS: tuple[str, ...] = (
+    "-c",
+    *_COMMON,
+    "-O2",
+    "-Xcompiler",
+    "-fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden",
+)
 
 # Seen with nvcc 13.0: it splits lists of directories at commas, and hands command lines to a shell.
 _UNFIT_DIRECTORY = re.compile(r"[\"',`]")
@@ -63,22 +73,24 @@ def nvcc_command(
     source: str,
     output: str,
     links: Links | None = None,
+    flags: tuple[str, ...] = FLAGS,
 ) -> tuple[str, ...]:
-    """The command that compiles ``source`` to a cubin; the source comes last.
+    """The command that compiles ``source``; the source comes last.
 
     Args:
         toolchain: Compilers and headers.
         arch_name: Feature level of the source.
         target: What the cubin is for, for example ``sm_90``.
         source: The source file.
-        output: The cubin.
+        output: The cubin, or the object of host code.
         links: Stands in for paths that nvcc cannot take; left out: all paths are written as they are.
+        flags: ``FLAGS`` for a cubin, ``OBJECT_FLAGS`` for an object.
     """
     host = toolchain.host
     includes = (toolchain.cutlass.include, *toolchain.nvcc.extra_includes)
     return (
         str(toolchain.nvcc.path),
-        *FLAGS,
+        *flags,
         *gencode(arch_name, target),
         *(("-ccbin", links.program(host.argv[0]) if links else host.argv[0]) if host.for_nvcc else ()),
         *(f"-I{links.include(path) if links else path}" for path in includes),

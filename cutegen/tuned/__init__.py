@@ -20,13 +20,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cutegen.config import ScheduleName
 from cutegen.dtypes import DTypeName
 from cutegen.yamlread import parse
 
-__all__ = ["Entry", "Table", "TunedGpu", "nearest", "table_for", "tuned_files"]
+__all__ = ["Entry", "Table", "TunedGpu", "WgmmaSchedule", "nearest", "table_for", "tuned_files"]
 
 Extent = Annotated[int, Field(ge=1)]
+WgmmaSchedule = Literal["pingpong", "cooperative"]
 
 #: An entry counts for a shape each of whose extents is at most so many powers of two from its own.
 _REACH = 0.5
@@ -43,7 +43,7 @@ class Entry(_Strict):
     n: Extent
     k: Extent
     tile: tuple[Extent, Extent, Extent]
-    schedule: ScheduleName
+    schedule: WgmmaSchedule
     group: Extent | None = None
     cluster: tuple[Extent, Extent, Literal[1]] | None = None
 

@@ -16,6 +16,7 @@ typedef struct {
 
 static struct {
   int init_error, cubin_error, ptx_error, set_error, launch_error, capturing, capture_error, load_ms, smem, maps;
+  int allocate_error, fill_error;
 } told;
 static const struct {
   const char* name;
@@ -26,6 +27,7 @@ static const struct {
     {"launch_error", &told.launch_error},   {"capturing", &told.capturing},
     {"capture_error", &told.capture_error}, {"load_ms", &told.load_ms},
     {"smem", &told.smem},                   {"maps", &told.maps},
+    {"allocate_error", &told.allocate_error}, {"fill_error", &told.fill_error},
 };
 static char text[1 << 16];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -147,6 +149,26 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   }
   if (fake_compute) fake_compute(p);
   return told.launch_error;
+}
+int cuMemPoolCreate(void** pool, const int* properties) {
+  *pool = (void*)0x5000;
+  return record("pool type %d handles %d location %d of %d\n", properties[0], properties[1], properties[2],
+                properties[3]),
+         0;
+}
+int cuMemPoolSetAttribute(void* pool, int attribute, const unsigned long long* value) {
+  return record("pool_set %zx %d %llu\n", (size_t)pool, attribute, *value), 0;
+}
+int cuMemAllocFromPoolAsync(size_t* address, size_t bytes, void* pool, void* stream) {
+  *address = 0x700000;
+  return record("allocate %zu of %zx stream %zx in %zx\n", bytes, (size_t)pool, (size_t)stream, (size_t)current()),
+         told.allocate_error;
+}
+int cuMemFreeAsync(size_t address, void* stream) {
+  return record("free %zx stream %zx in %zx\n", address, (size_t)stream, (size_t)current()), 0;
+}
+int cuMemsetD8Async(size_t address, unsigned char value, size_t bytes, void* stream) {
+  return record("fill %zx with %d, %zu, stream %zx\n", address, value, bytes, (size_t)stream), told.fill_error;
 }
 int cuGetErrorName(int code, const char** name) {
   return *name = code == 1 ? "CUDA_ERROR_INVALID_VALUE" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : NULL, 0;

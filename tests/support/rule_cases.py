@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.case import Case
 from tests.support.cases import AUTO, M_MAJOR, base, config
+from tests.support.rule_cases_collective import COLLECTIVE_CASES
 from tests.support.rule_cases_wgmma import WGMMA_CASES
 
 __all__ = ["CASES", "Case"]
@@ -432,4 +433,5 @@ CASES = [
     ),
     # wgmma
     *WGMMA_CASES,
+    *COLLECTIVE_CASES,
 ]

@@ -19,8 +19,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "settings install dtypes arch yamlwrite yamlread",
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
-        "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows",
-        "render wgmma_context idiomatic seal reference exact_inputs launch_spec tuned choose",
+        "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows "
+        "resources_collective plan_collective",
+        "render wgmma_context collective_context idiomatic seal reference exact_inputs launch_spec "
+        "tuned choose",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check narrow "
         "guards vector_check ordinal",

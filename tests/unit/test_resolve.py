@@ -61,7 +61,9 @@ class TestProperties:
     def test_everything_is_filled(self) -> None:
         for mainloop in ("multistage", "simt"):
             types = {"a.dtype": "f32", "b.dtype": "f32"} if mainloop == "simt" else {}
-            hopper = dict.fromkeys(("cluster", "schedule", "swap_ab", "pdl", "promote"), True)
+            hopper = dict.fromkeys(
+                ("cluster", "schedule", "swap_ab", "pdl", "promote", "fast_accumulation"), True
+            )
             parts = {
                 "a": {"cache", "constant"},
                 "b": {"cache", "constant"},

@@ -18,6 +18,8 @@ void prepare_reports();
 int run_launch(Launch const& launch);  // 0 if every CTA ran to its end
 // The same from host code that runs along with its kernels; what it has printed comes first. Whether all went well.
 bool run_host_launch(Launch const& launch);
+// Runs a kernel whose parameters and grid its own host code makes; null, or why it was not launched.
+char const* run_prepared(void* prepare, void* kernel, void const* problem, Launch const& launch);
 void cluster_done();
 uint32_t clusters_left();
 void fail_launch();

@@ -2,6 +2,7 @@
 //
 //   library PATH         the compiled kernel
 //   entry NAME           its entry; a parameter block follows in `parameters`, or it takes argument pointers
+//   prepare NAME         host code of the entry's source, which makes its parameters of the block, and the grid
 //   main                 run its main() with the words of `argument` lines instead
 //   data FD BYTES        buffers' contents, a file both processes map; its first page is struct Control
 //   report FD            where findings and counts go
@@ -36,7 +37,7 @@ namespace cge {
 namespace {
 
 struct Job {
-  std::string library, entry;
+  std::string library, entry, prepare;
   bool has_main = false;
   std::vector<std::string> arguments;
   std::vector<uint8_t> parameters;
@@ -103,6 +104,8 @@ void read_line(std::string const& key, std::istringstream& in, Job& job) {
     job.library = rest();
   } else if (key == "entry") {
     in >> job.entry;
+  } else if (key == "prepare") {
+    in >> job.prepare;
   } else if (key == "main") {
     job.has_main = true;
   } else if (key == "argument") {
@@ -211,6 +214,13 @@ int run(Job& job) {
     std::fflush(nullptr);
     dump_allocations();
     return control->failed ? 65 : status ? 66 : 0;
+  }
+  if (!job.prepare.empty()) {
+    void* prepare = dlsym(library, job.prepare.c_str());
+    if (!prepare) { give_up(job.library + " has no " + job.prepare); }
+    char const* why = run_prepared(prepare, symbol, job.parameters.data(), job.launch);
+    if (why) { give_up(why); }
+    return control->failed ? 65 : 0;
   }
   Entry entry{symbol, {}, {}, {}};
   job.launch.context = &entry;

@@ -1,0 +1,81 @@
+"""``collective`` on the CPU emulator: the rendered text, its host code included, is exact and clean.
+
+A compilation takes the host compiler about a minute, so one kernel stands for all unless slow tests run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cutegen
+from cutegen.config import GemmConfig
+from cutegen.errors import LaunchError
+from cutegen.plan import plan
+from cutegen.render import render
+from tests.support.emulated import Problem, kernel_of
+from tests.support.rule_cases_collective import collective
+
+FOLDER = Path(__file__).parents[2] / "examples" / "collective"
+E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+SLOW: dict[str, GemmConfig] = {
+    **{name: cutegen.load(FOLDER / f"{name}.yaml") for name in ("pingpong", "warp_specialized", "e4m3")},
+    "cooperative": cutegen.load(FOLDER / "cooperative.yaml"),
+    "slow_accumulation": collective(E4M3, tile=[128, 128, 128], fast_accumulation=False),
+    "s8": collective({"a.dtype": "s8", "b.dtype": "s8"}, tile=[64, 128, 128]),
+    "direct": collective({"epilogue.store": "direct", "d.align": 2}, tile=[64, 128, 64]),
+}
+
+#: Parts of tiles; less than a tile; a single row.
+SHAPES = ((272, 272, 208), (16, 32, 16), (1, 16, 80))
+
+
+def run(config: GemmConfig) -> None:
+    kernel = kernel_of(config)
+    for beta in (0.0, 1.0):
+        for seed in (0, 1, 5):
+            shapes = SHAPES if seed == 0 else SHAPES[:1]
+            for shape in shapes:
+                if config.a.major == "m" and shape[0] % 8:
+                    continue
+                problem = Problem(config, *shape, beta=beta, seed=seed)
+                report = problem.run(kernel, seed=seed)
+                assert report.clean, report.summary()
+                assert problem.exact, (shape, beta, seed)
+
+
+def test_stream_k_is_exact_and_clean() -> None:
+    config = cutegen.load(FOLDER / "stream_k.yaml")
+    run(config)
+    with pytest.raises(LaunchError, match="K of at least 1"):
+        Problem(config, 128, 128, 0).run(kernel_of(config))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_it_is_exact_and_clean(name: str) -> None:
+    run(SLOW[name])
+
+
+FAULTS = {  # a change of the source's host code, which must not pass
+    "stride of a": ("stride_of<typename Gemm::StrideA>(lda)", "stride_of<typename Gemm::StrideA>(lda + 8)"),
+    "alpha": ("C::Scale(p.alpha)", "C::Scale(p.beta)"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_host_code_are_seen(fault: str) -> None:
+    import dataclasses
+
+    from cutegen import emulator
+
+    config = SLOW["pingpong"]
+    rendered = render(plan(config))
+    old, new = FAULTS[fault]
+    assert rendered.text.count(old) == 1
+    kernel = emulator.compile(dataclasses.replace(rendered, text=rendered.text.replace(old, new)))
+    problem = Problem(config, 272, 272, 208)
+    report = problem.run(kernel)
+    assert not (report.clean and problem.exact)
