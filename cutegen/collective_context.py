@@ -71,6 +71,7 @@ def collective_context(plan: CollectivePlan) -> dict[str, Any]:
         "style": "resolved",
         "config_lines": dump(cfg).rstrip().splitlines(),
         "headers": _HEADERS,
+        "vectors": None,  # the builders' epilogues take neither scales nor a bias
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
         "arch_tag": _ARCH_TAGS[plan.arch],
