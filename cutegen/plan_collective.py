@@ -13,7 +13,7 @@ from cutegen.resources_collective import CollectiveMemory, collective_memory, co
 __all__ = ["CollectivePlan", "plan_collective"]
 
 #: Threads of the kernels that the builders make for other GPUs than Hopper; the driver takes no fewer.
-_THREADS = {"sm_100a": 192, "sm_120a": 384}
+_THREADS = {"sm_100a": 256, "sm_120a": 384}
 
 
 @dataclass(frozen=True, kw_only=True)
