@@ -21,7 +21,7 @@ _ROWS = (8, 16, 32, 64, 128)  # of a tile
 _PROCESSORS = 132
 _CLUSTERS = {8: 15, 4: 30, 2: 66}  # CTAs of a cluster to how many an H200 holds, one CTA on an SM
 _PARTIAL_BYTES = 64 << 10  # of shared memory for the sums of other CTAs
-_RING_BYTES = 128 << 10  # in flight on every SM: enough for a kernel by itself
+_SPLIT_STAGES = 5  # of 128 rows: one more than fits beside two buffers of the epilogue for each warp
 _L2_WORTH = 256 << 20  # bytes of B beyond which a hint to L2 costs more than it saves
 
 
@@ -59,7 +59,7 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
     depth = (512 if rows <= 16 else 256 if rows <= 64 else 128) // size
     while depth * size > 128 and depth // 2 >= k:
         depth //= 2
-    tiles, stage = -(-n // columns), (rows + columns) * depth * size
+    tiles = -(-n // columns)
     split = _split(tiles, -(-k // depth), rows * columns * 4)
     b: dict[str, Any] = {"dtype": element}
     if n * k * size <= _L2_WORTH:
@@ -78,6 +78,6 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
         data["scheduler"]["split_k"] = split
     if pdl and rows < 128:
         data["pdl"], b["constant"] = True, True
-    elif split == 1:
-        data["stages"] = max(2, _RING_BYTES // stage)
+    if rows == 128 and split == 2:
+        data["stages"] = _SPLIT_STAGES
     return GemmConfig(**data)

@@ -70,6 +70,7 @@ def _bind(library: KernelLibrary, element_bytes: int, t: Tensors) -> Callable[[]
         *(k * element_bytes, k * element_bytes, 1, 1),
         *(1, n, k * element_bytes, 0),
         *(1.0, 0.0),
+        *(0, 0, 0),  # no scales, no bias
         *(stream, device, UNCHECKED),
     )
 

@@ -124,3 +124,22 @@ def test_torch_has_what_is_asked_of_it() -> None:
     assert torch.ops.aten._int_mm.out
     assert torch.ops.aten._scaled_mm.out
     assert issubclass(torch.cuda.OutOfMemoryError, RuntimeError)
+
+
+def test_a_read_is_packed_as_launches_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutegen.bench import read_peer
+    from cutegen.binding import CutegenLaunch
+
+    stream = SimpleNamespace(cuda_stream=7)
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(current_stream=lambda device: stream))
+    )
+    seen: list[bytes] = []
+    library = SimpleNamespace(launch=lambda packed: seen.append(packed) or 0)
+    b = SimpleNamespace(shape=(24, 40), device=SimpleNamespace(index=1), data_ptr=lambda: 4096)
+    tensors = SimpleNamespace(b=b, d=SimpleNamespace(data_ptr=lambda: 8192))
+    read_peer._bind(library, 2, tensors)()  # type: ignore[arg-type]
+    launch = CutegenLaunch.from_buffer_copy(seen[0])
+    assert (launch.p.a, launch.p.b, launch.p.d) == (4096, 4096, 8192)
+    assert (launch.p.m, launch.p.n, launch.p.k, launch.p.alpha) == (1, 24, 80, 1.0)
+    assert (launch.stream, launch.device) == (7, 1)

@@ -13,12 +13,12 @@ from cutegen.rules import check
 #: (M, N, K) of bf16 to tile, split, scheduler.
 MEASURED = {
     (64, 2112, 7168): ((64, 64, 128), None, 2, "static"),
-    (64, 7168, 2048): ((64, 64, 128), 4, None, "static"),
-    (64, 24576, 1536): ((64, 64, 128), 4, None, "persistent"),
-    (16, 8192, 8192): ((16, 64, 256), 3, None, "static"),
-    (1, 8192, 8192): ((8, 64, 256), 3, None, "static"),
-    (16, 57344, 8192): ((16, 64, 256), 3, None, "persistent"),
-    (128, 7168, 16384): ((128, 128, 64), None, 2, "static"),
+    (64, 7168, 2048): ((64, 64, 128), None, None, "static"),
+    (64, 24576, 1536): ((64, 64, 128), None, None, "persistent"),
+    (16, 8192, 8192): ((16, 64, 256), None, None, "static"),
+    (1, 8192, 8192): ((8, 64, 256), None, None, "static"),
+    (16, 57344, 8192): ((16, 64, 256), None, None, "persistent"),
+    (128, 7168, 16384): ((128, 128, 64), 5, 2, "static"),
 }
 
 
