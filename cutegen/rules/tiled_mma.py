@@ -133,8 +133,8 @@ def permutation_divides_tile(facts: Facts) -> Iterator[Finding]:
     for mode, letter, layout in _entries(facts):
         extent = facts.tile[mode]
         span = _span(facts, mode) or layout.size
-        if extent % layout.size == 0 or extent % span:
-            continue  # a tile that the atoms do not divide: see tile-divides-mma
+        if extent % layout.size == 0 or extent % span or layout.size % span:
+            continue  # what the atoms do not divide: see tile-divides-mma, permutation-multiple
         fixes = [
             permutation_yaml(facts, mode, span),
             tile_yaml(facts, mode, multiples(extent, layout.size)[-1]),
