@@ -104,7 +104,7 @@ def test_the_program_in_cpp(standard: str, built: Built, tmp_path: Path) -> None
     assert json.loads(first)["name"] == built.kernel.name
     assert json.loads(first)["b"] == {"dtype": "tf32", "major": "k", "align": 16}
     assert rest == [
-        "d is null: a matrix is missing or overlaps D (-7)",
+        "d is null: a matrix or vector is missing, is one too many, or overlaps D (-7)",
         "no kernel library, it lacks cutegen_abi",
         "/no/such.so: cannot open shared object file: No such file or directory",
     ]
