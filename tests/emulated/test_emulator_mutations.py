@@ -6,7 +6,9 @@ Some give right numbers on a GPU, and some even here: what finds them is the ord
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,19 @@ from tests.support.emulated import Problem
 pytestmark = pytest.mark.emulated
 
 
-@pytest.mark.parametrize("mutation", FAULTS, ids=lambda m: m.name)
+def sampled(mutations: Iterable[Mutation]) -> list[Any]:
+    """Of the many faults of tma_wgmma's kernels the first of each kind; the others are slow together."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    params = []
+    for mutation in mutations:
+        kind = (mutation.kernel, mutation.kinds)
+        rest = bool(KERNELS[mutation.kernel].variant) and kind in seen
+        params.append(pytest.param(mutation, id=mutation.name, marks=[pytest.mark.slow] * rest))
+        seen.add(kind)
+    return params
+
+
+@pytest.mark.parametrize("mutation", sampled(FAULTS))
 def test_fault_is_found(mutation: Mutation) -> None:
     kernel = KERNELS[mutation.kernel]
     try:
