@@ -14,7 +14,7 @@ from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import BOrder, alignment, orient_b
 from cutegen.resolve import resolve
 from cutegen.resolve.types import NATURAL_OUTPUT
-from cutegen.signature import metadata
+from cutegen.signature import import_torch, metadata
 from cutegen.toolchain import target_for_device
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def _facts(tensor: Any) -> tuple[Any, ...]:
 
 def _kernel(a: Any, b: Any, out: Any, b_is: BOrder | None) -> Kernel:
     """The kernel for a call, built if need be."""
-    import torch
-
+    torch = import_torch()
     named = [("a", a), ("b", b)] + ([] if out is None else [("out", out)])
     for name, tensor in named:
         if not isinstance(tensor, torch.Tensor):

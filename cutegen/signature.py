@@ -43,6 +43,7 @@ __all__ = [
     "Strided",
     "Vectors",
     "cuda_backend",
+    "import_torch",
     "make_guard",
     "metadata",
     "read_tensor",
@@ -75,7 +76,12 @@ class Backend:
     adopt: Callable[[Any], Any] | None = None
 
 
-def _torch() -> Any:
+def import_torch() -> Any:
+    """The module torch.
+
+    Raises:
+        ToolchainError: It is not installed.
+    """
     try:
         import torch
     except ImportError as error:
@@ -89,9 +95,9 @@ def cuda_backend() -> Backend:
     """The backend of CUDA kernels; finds torch but does not initialise CUDA."""
 
     def slow(device: int) -> int:
-        return int(_torch().cuda.current_stream(device).cuda_stream)
+        return int(import_torch().cuda.current_stream(device).cuda_stream)
 
-    raw = getattr(_torch()._C, "_cuda_getCurrentRawStream", None)  # 50 ns instead of 1 us
+    raw = getattr(import_torch()._C, "_cuda_getCurrentRawStream", None)  # 50 ns instead of 1 us
     return Backend(device_type="cuda", current_stream=raw or slow)
 
 
@@ -358,7 +364,7 @@ class SignatureTable:
         if self.backend.adopt is not None:
             read: Strided = tensor.read(name, element, a, check_rank, writes=writes)
             return read
-        torch, kind = _torch(), self.backend.device_type
+        torch, kind = import_torch(), self.backend.device_type
         if not isinstance(tensor, torch.Tensor):
             got = f"{type(tensor).__module__}.{type(tensor).__qualname__}"
             raise ArgumentError(f"{name}: must be a torch tensor on a {kind} device (got {got})")
@@ -373,7 +379,7 @@ class SignatureTable:
         strides = _packed(shape, d.major)
         if self.backend.adopt is not None:
             return partial(a.like, d, shape, strides)
-        torch = _torch()
+        torch = import_torch()
         kind = getattr(torch, d.dtype.torch)
         return partial(torch.empty_strided, shape, strides, dtype=kind, device=a.device)
 

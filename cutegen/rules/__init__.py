@@ -72,4 +72,12 @@ def judge(cfg: GemmConfig) -> list[Violation]:
             facts.found.extend(v for v in rule.violations(facts) if v not in facts.found)
     if mainloop not in _OWN_FAMILIES:
         facts.found.extend(v for v in partition.derived_faults(facts) if v not in facts.found)
-    return facts.found
+    return [v for v in facts.found if _is_given(cfg, v.field)] or facts.found
+
+
+def _is_given(cfg: GemmConfig, field: str) -> bool:
+    """Whether a config says something of a field: what was chosen beside a mistake is none of its own."""
+    value: object = cfg
+    for name in field.split("."):
+        value = getattr(value, name, None)
+    return value is not None

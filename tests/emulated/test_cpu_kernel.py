@@ -232,7 +232,7 @@ def test_a_kernel_for_a_gpu_is_not_emulated(monkeypatch):
     from tests.support import fake_torch
     from tests.support.fake_kernel import make_kernel
 
-    monkeypatch.setattr("cutegen.signature._torch", fake_torch.module)
+    monkeypatch.setattr("cutegen.signature.import_torch", fake_torch.module)
     kernel, _ = make_kernel(plan(F16).config, monkeypatch)
     assert kernel.last_report is None
     with pytest.raises(ArgumentError, match="build it with device='cpu'"):

@@ -19,7 +19,7 @@ from tests.support.fake_torch import DTYPES, Allocations, Tensor, tensor
 @pytest.fixture
 def allocations(monkeypatch):
     made = Allocations()
-    monkeypatch.setattr("cutegen.signature._torch", lambda: fake_torch.module(made))
+    monkeypatch.setattr("cutegen.signature.import_torch", lambda: fake_torch.module(made))
     return made
 
 

@@ -161,7 +161,7 @@ def test_nothing_to_build(compiler):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_variants_of_every_example_are_legal_at_every_alignment(path, monkeypatch):
-    monkeypatch.setattr("cutegen.signature._torch", fake_torch.module)
+    monkeypatch.setattr("cutegen.signature.import_torch", fake_torch.module)
     narrow = []
     config = cutegen.resolve(cutegen.load(path))
     kernel, _ = make_kernel(config, monkeypatch, rebuild=narrow.append)
