@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutegen.operands
+from cutegen.config import GemmConfig
 from cutegen.errors import Violation
 from cutegen.fuzz.generate import odd_config
 from cutegen.resolve import resolve
@@ -153,3 +154,10 @@ class TestCheck:
         rng = Random(seed)
         for _ in range(40):
             assert "field-resolved" not in rules_of(judge(odd_config(rng)))
+
+
+def test_a_mistake_has_no_consequences_for_fields_that_nobody_wrote() -> None:
+    operand = {"dtype": "tf32"}
+    given = GemmConfig(arch="sm_80", a=operand, b=operand, tile=(128, 64, 30), stages=4)
+    assert [v.field for v in check(given)] == ["tile"]
+    assert {v.field for v in check(given.replace(s2r={"a": "SM75_U32x4_LDSM_N"}))} == {"tile", "s2r.a"}

@@ -136,7 +136,8 @@ class TestDerivedFaults:
             tiled_mma={"layout": [2, 4, 1]},
         )
         found = {v.rule: v for v in check(case)}
-        assert set(found) == {"smem-atom-keeps-partition", "s2r-row-contiguous"}
+        # That no ldmatrix fits either is a consequence for a field that the config leaves out.
+        assert set(found) == {"smem-atom-keeps-partition"}
         assert found["smem-atom-keeps-partition"].field == "smem.b.shape"
         fixed = "smem.b: {shape: [8, 32], stride: [32, 1], swizzle: [1, 4, 3]}"
         assert all(fixed in v.fix for v in found.values())
