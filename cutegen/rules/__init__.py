@@ -57,8 +57,8 @@ def check(cfg: GemmConfig) -> list[Violation]:
     """Everything that makes a config impossible; an empty list means that it is legal.
 
     The config is resolved first. No config raises: whatever pydantic accepts is judged. Violations of a
-    config that was loaded from a file carry their place in it. Beside mistakes in what a config says, those in
-    what was chosen for it are left out: they are consequences.
+    config that was loaded from a file carry their place in it. Beside mistakes in what a config says, those
+    in what was chosen for it are left out: they are consequences.
     """
     found = judge(cfg)
     return located(cfg, repaired(cfg, found, judge) if found else found)
