@@ -77,11 +77,7 @@ class Backend:
 
 
 def import_torch() -> Any:
-    """The module torch.
-
-    Raises:
-        ToolchainError: It is not installed.
-    """
+    """The module torch; a ToolchainError if it is not installed."""
     try:
         import torch
     except ImportError as error:
