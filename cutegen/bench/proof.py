@@ -8,6 +8,7 @@ from cutegen.bench.shapes import Shape
 from cutegen.config import GemmConfig
 from cutegen.errors import ArgumentError, CheckFailedError
 from cutegen.reference import check, exact_inputs
+from cutegen.resolve.types import NATURAL_ACCUMULATOR
 
 __all__ = ["prove"]
 
@@ -47,5 +48,5 @@ def _config(operands: Operands) -> GemmConfig:
         b={"dtype": operands.b, "major": operands.b_major},
         c={"dtype": operands.d, "major": operands.d_major},
         d={"dtype": operands.d, "major": operands.d_major},
-        accumulator={"s8": "s32", "u8": "s32", "f64": "f64"}.get(operands.a, "f32"),
+        accumulator=NATURAL_ACCUMULATOR[operands.a],
     )

@@ -217,27 +217,26 @@ def wgmma_fields(given: GemmConfig) -> dict[str, Any]:
 def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
     """Other mainloops leave the fields of tma_wgmma out."""
     given, cfg = facts.given, facts.cfg
+    own = wgmma_fields(given)
     stated = {
         "cluster": None if given.cluster in (None, (1, 1, 1)) else yaml_list(given.cluster),
         "schedule": given.schedule,
-        **wgmma_fields(given),
+        **own,
         "scheduler.kind": None if given.scheduler.kind == "static" else given.scheduler.kind,
         "epilogue.store": "tma" if given.epilogue.store == "tma" else None,
         "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
     for field, value in stated.items():
         if value is not None:
+            owners = "tma_wgmma" if field in own else _owners(str(value))
             yield Finding(
                 field=field,
                 got=str(value),
-                need=f"only mainloop {_owners(field, str(value))} has it, mainloop {cfg.mainloop} has none",
-                fix=f"leave {field} out, or use mainloop: {_owners(field, str(value)).split()[0]} with arch: "
-                "sm_90a",
+                need=f"only mainloop {owners} has it, mainloop {cfg.mainloop} has none",
+                fix=f"leave {field} out, or use mainloop: {owners.split()[0]} with arch: sm_90a",
             )
 
 
-def _owners(field: str, value: str) -> str:
+def _owners(value: str) -> str:
     """The mainloops that have a choice."""
-    if field in ("promote", "swap_ab", "pdl", "scheduler.split_k") or field[:2] in ("a.", "b."):
-        return "tma_wgmma"
     return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma or collective"
