@@ -9,7 +9,7 @@ from cutegen.building import build
 from cutegen.choose import Card, Problem, config_for
 from cutegen.config import GemmConfig
 from cutegen.device import gpus
-from cutegen.dtypes import DTypeName, dtype
+from cutegen.dtypes import DTYPES, DTypeName, dtype
 from cutegen.errors import ArgumentError, ToolchainError
 from cutegen.operand_check import BOrder, alignment, orient_b
 from cutegen.resolve import resolve
@@ -24,17 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["matmul"]
 
-#: torch's types; float32 is f32 or tf32, as torch's precision of products says.
-_TYPES: dict[str, DTypeName] = {
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float64": "f64",
-    "int8": "s8",
-    "uint8": "u8",
-    "int32": "s32",
-    "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2",
-}
+#: From torch's types; its float32 is f32 or tf32, as torch's precision of products says.
+_TYPES: dict[str, DTypeName] = {kind.torch: name for name, kind in DTYPES.items() if kind.torch != "float32"}
 _MOST_CALLS = 4096  # kinds of calls whose kernel is remembered
 
 _calls: dict[tuple[Any, ...], Kernel] = {}

@@ -5,7 +5,7 @@ Every rule stands in one place with its reason and its source; ``cutegen rules``
 
 from __future__ import annotations
 
-from cutegen.config import GemmConfig
+from cutegen.config import CopyG2S, GemmConfig
 from cutegen.errors import Violation
 from cutegen.loader import located
 from cutegen.resolve import resolve
@@ -81,4 +81,4 @@ def _is_given(cfg: GemmConfig, field: str) -> bool:
     value: object = cfg
     for name in field.split("."):
         value = getattr(value, name, None)
-    return value is not None
+    return value is not None and value != CopyG2S()
