@@ -161,3 +161,14 @@ def test_a_mistake_has_no_consequences_for_fields_that_nobody_wrote() -> None:
     given = GemmConfig(arch="sm_80", a=operand, b=operand, tile=(128, 64, 30), stages=4)
     assert [v.field for v in check(given)] == ["tile"]
     assert {v.field for v in check(given.replace(s2r={"a": "SM75_U32x4_LDSM_N"}))} == {"tile", "s2r.a"}
+
+
+def test_a_copy_of_which_nothing_is_said_is_not_given() -> None:
+    operand = {"dtype": "f16"}
+    cfg = GemmConfig(
+        arch="sm_80", mainloop="multistage", a=operand, b=operand, tile=(64, 24, 32), stages=100,
+        tiled_mma={"layout": (1, 3, 1)},
+    )  # fmt: skip
+    alone = cfg.replace(stages=None)
+    assert {v.field for v in judge(alone)} == {"g2s.a"}
+    assert {v.field for v in judge(cfg)} == {"stages"}
