@@ -69,7 +69,8 @@ _MEANING: Mapping[str, str] = {
 _CALL = "it is an argument of the call, kernel(a, b, c, alpha=..., beta=...), not of the config"
 _SIZES = "M, N and K are those of the matrices of a call; tile: [128, 128, 32] is what one CTA computes"
 _TILE = "use tile: [128, 128, 32]"
-_WARPS = "use tiled_mma.layout: [2, 2, 1], the warps along M, N and K"
+_MODES = "the warps along M, N and K"
+_WARPS = f"use tiled_mma.layout: [2, 2, 1], {_MODES}"
 _TARGET = "use arch: sm_80; the GPU is chosen with --target"
 _WORDS: tuple[tuple[str, str], ...] = (
     ("alpha beta", _CALL),
@@ -101,6 +102,8 @@ def field_hint(path: Sequence[str | int], value: Any) -> str | None:
         value: What it was given.
     """
     name = str(path[-1]).lower()
+    if path == ("layout",) and isinstance(value, list | tuple) and len(value) == 3:
+        return f"use tiled_mma.layout: {list(value)}, {_MODES}"
     if name in _LAYOUTS and (len(path) == 1 or path[0] in _MEANING):
         return _layout_hint(path, name, value)
     return _ELSEWHERE.get(name) if len(path) == 1 else None

@@ -91,7 +91,7 @@ class Traffic:
         bytes: Of one lane.
         requests: Warp-wide accesses.
         cost: Wavefronts or sectors of all of them.
-        ideal: Those of accesses of this width without conflicts or waste.
+        ideal: The fewest in which the same words, or bytes, could be had.
         worst: The largest cost of one request.
     """
 

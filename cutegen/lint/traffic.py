@@ -17,6 +17,7 @@ from cutegen.layout.banks import AccessKind, cp_async_ca_wavefronts, phase_lanes
 from cutegen.operands import GlobalCopy, SharedRead, View
 from cutegen.plan import KernelPlan, OperandPlan, Plan
 from cutegen.resources import swizzle_of
+from cutegen.vectors import Vector, vectors_of
 
 __all__ = ["Access", "Space", "accesses", "shared_accesses", "targets", "warps"]
 
@@ -34,7 +35,8 @@ class Access:
     """All warp-wide accesses of one kind that one CTA makes for one whole k-tile, or for its output tile.
 
     Attributes:
-        name: ``G2S A``, ``S2R B``, ``R2S D``, ``S2G D``, ``R2G D`` or ``G2R A``, from where to where.
+        name: From where to where: ``G2S A``, ``S2R B``, ``R2S D``, ``S2G D``, ``R2G D``, ``G2R A``,
+            ``G2R scale_a``.
         op: The instruction: ``cp.async.cg``, ``cp.async.ca``, ``ldmatrix``, ``load`` or ``store``.
         space: ``shared``, whose cost is in wavefronts, or ``global``, in sectors of 32 bytes.
         bytes: Of one lane; of one row for ldmatrix.
@@ -97,6 +99,7 @@ def accesses(plan: Plan, leading: dict[str, int] | None = None) -> tuple[Access,
     found: list[Access | None] = [_from_global(plan, operand, pitches) for operand in (plan.a, plan.b)]
     found += [_into_shared(plan, operand, pitches) for operand in (plan.a, plan.b)]
     found += [_from_shared(plan, operand) for operand in (plan.a, plan.b)]
+    found += [_vector(plan, vector) for vector in vectors_of(plan.config)]
     found += _output(plan, pitches)
     return tuple(access for access in found if access is not None)
 
@@ -222,6 +225,19 @@ def _output(plan: KernelPlan, pitches: _Pitches) -> Iterator[Access]:
     yield _shared("S2G D", "load", width, rows, "load", per="tile")
     lines = warps(_rows(plan, lambda row, column: (row * ld + column) * size))
     yield _global("S2G D", "store", width, lines, per="tile")
+
+
+def _vector(plan: KernelPlan, vector: Vector) -> Access:
+    """A scale or the bias: each thread loads the elements of its rows, or of its columns, one at a time."""
+    output, size = plan.output, vector.element.bytes
+    places = {
+        "1": ([0] * plan.threads, [0]),
+        "m": (output.thread_m.table(), output.rows[1].table()),
+        "n": (output.thread_n.table(), output.columns[1].table()),
+    }
+    threads, elements = places[vector.extent]
+    loads = [[(thread + element) * size for thread in threads] for element in elements]
+    return _global(f"G2R {vector.name}", "load", size, warps(loads), per="tile")
 
 
 def _rows(plan: KernelPlan, offset: Callable[[int, int], int]) -> list[list[int | None]]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import Finding, rule
-from cutegen.rules.suggest import tile_yaml
-from cutegen.rules.text import either, multiples
+from cutegen.rules.text import either, multiples, yaml_list
 
 
 @rule(
@@ -24,12 +23,20 @@ def tile_divides_mma(facts: Facts) -> Iterator[Finding]:
         return
     m, n, _ = facts.layout or (1, 1, 1)
     layout = (m, n, 1)  # several atoms along K: see mma-layout-k
+    spans = [size * count for size, count in zip(atom.shape, layout, strict=True)]
+    whole = [
+        multiples(extent, span)[0] if extent % span else extent
+        for extent, span in zip(tile, spans, strict=True)
+    ]
     for mode, letter in enumerate("MNK"):
-        span = atom.shape[mode] * layout[mode]
+        span = spans[mode]
         if tile[mode] % span == 0:
             continue
         beside = f" x {layout[mode]} side by side" if layout[mode] > 1 else ""
-        fixes = [tile_yaml(facts, mode, extent) for extent in multiples(tile[mode], span)]
+        fixes = [
+            f"tile: {yaml_list([*whole[:mode], extent, *whole[mode + 1 :]])}"
+            for extent in multiples(tile[mode], span)
+        ]
         yield Finding(
             field="tile",
             got=f"BLK_{letter} {tile[mode]}",

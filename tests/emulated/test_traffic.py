@@ -22,17 +22,18 @@ pytestmark = pytest.mark.emulated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = [path.stem for path in sorted(EXAMPLES.glob("*.yaml")) if "matrix" not in path.stem]
-Costs = dict[tuple[str, str, str, int], tuple[int, int]]
+Costs = dict[tuple[str, str, str, int], tuple[int, int, int]]
 
 
 def counted(report: EmulatorReport) -> Costs:
-    """Requests and cost by space, kind, tensor where it is known, and width."""
-    sums: Costs = defaultdict(lambda: (0, 0))
+    """Requests, cost and ideal cost by space, kind, tensor where it is known, and width."""
+    sums: Costs = defaultdict(lambda: (0, 0, 0))
     for t in report.traffic:
         kind, _, operand = t.kind.partition(" ")
         tensor = operand or (t.tensor if t.space == "global" else "D")
         key = (t.space, kind, tensor, t.bytes)
-        sums[key] = (sums[key][0] + t.requests, sums[key][1] + t.cost)
+        have = sums[key]
+        sums[key] = (have[0] + t.requests, have[1] + t.cost, have[2] + t.ideal)
     return dict(sums)
 
 
@@ -45,22 +46,26 @@ def predicted(planned: KernelPlan, leading: dict[str, int], ctas: int, k_tiles: 
         times = Fraction(ctas * (k_tiles if access.per == "k-tile" else 1))
         if kind == "S2R" and planned.double_buffer:  # the last turn fetches the k-block of a next one
             times += Fraction(ctas, planned.a.fragments.k_blocks)
-        requests, cost = int(times * access.requests), int(times * access.cost)
+        sum_of = [int(times * one) for one in (access.requests, access.cost, access.ideal)]
         if kind == "G2S" and access.space == "shared":  # the last turns fill the ring with zeros
             turns = ctas * ((planned.config.stages or 1) - 1)
-            requests += turns * access.requests
-            cost += turns * (zeros(planned, tensor) if access.op == "cp.async.ca" else access.cost)
-        sums[access.space, kind, tensor, access.bytes] = (requests, cost)
+            cost, ideal = access.cost, access.ideal
+            if access.op == "cp.async.ca":
+                cost, ideal = zeros(planned, tensor)
+            filled = (access.requests, cost, ideal)
+            sum_of = [one + turns * more for one, more in zip(sum_of, filled, strict=True)]
+        sums[access.space, kind, tensor, access.bytes] = (sum_of[0], sum_of[1], sum_of[2])
     return sums
 
 
-def zeros(planned: KernelPlan, tensor: str) -> int:
+def zeros(planned: KernelPlan, tensor: str) -> tuple[int, int]:
     """Wavefronts of a k-tile of cp.async.ca that reads nothing: its lanes have no line to differ by."""
     operand = planned.a if tensor == "A" else planned.b
     assert operand.copy.view is not None
     width = operand.copy.vector * dtype(planned.config.operand(operand.which).dtype).bytes
     requests = warps(targets(planned, operand, operand.copy.view))
-    return sum(cp_async_ca_wavefronts(request, [0] * 32, width) for request in requests)
+    cost = sum(cp_async_ca_wavefronts(request, [0] * 32, width) for request in requests)
+    return cost, sum(-(-len(request) * width // 128) for request in requests)
 
 
 def compare(given: GemmConfig, k_tiles: int = 6) -> None:
@@ -103,6 +108,11 @@ def test_conflicts(name: str) -> None:
     given = config({"tile": [64, 64, 32], "tiled_mma.layout": [2, 2, 1], "stages": 2} | CONFLICTS[name])
     assert any(access.degree > 1 for access in accesses(plan(given))) or "registers" in name
     compare(given)
+
+
+def test_vectors() -> None:
+    vectors = {"scale_a": "row", "scale_b": "tensor", "bias": "column"}
+    compare(config({"tile": [64, 64, 32], "tiled_mma.layout": [2, 2, 1], "stages": 2, "epilogue": vectors}))
 
 
 @pytest.mark.parametrize("name", NAMES)

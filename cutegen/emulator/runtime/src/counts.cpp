@@ -35,9 +35,18 @@ struct Pending {
 };
 std::unordered_map<uint64_t, Pending> pending;  // by warp, site and repetition
 
-// Distinct 4-byte words in the fullest bank.
-uint32_t fullest_bank(uint32_t bytes, uint64_t const* address, uint32_t count, bool merge) {
-  uint32_t most = 0;
+struct Cost {
+  uint32_t now = 0, ideal = 0;
+
+  void operator+=(Cost other) {
+    now += other.now;
+    ideal += other.ideal;
+  }
+};
+
+// Distinct 4-byte words in the fullest bank, and how many that would be if the banks had equally many.
+Cost one_phase(uint32_t bytes, uint64_t const* address, uint32_t count, bool merge) {
+  uint32_t most = 0, all = 0;
   uint64_t words[32][160];
   uint8_t fill[32] = {};
   for (uint32_t i = 0; i < count; ++i) {
@@ -47,9 +56,10 @@ uint32_t fullest_bank(uint32_t bytes, uint64_t const* address, uint32_t count, b
       if (merge && std::find(begin, begin + fill[bank], w) != begin + fill[bank]) { continue; }
       begin[fill[bank]++] = w;
       most = std::max<uint32_t>(most, fill[bank]);
+      ++all;
     }
   }
-  return most;
+  return {most, (all + 31) / 32};
 }
 
 bool pairs_merge(uint32_t mask, uint64_t const* address, uint32_t distance) {
@@ -60,8 +70,9 @@ bool pairs_merge(uint32_t mask, uint64_t const* address, uint32_t distance) {
   return true;
 }
 
-uint32_t cp_async_wavefronts(uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source) {
-  uint32_t total = 0;
+// One pass for each line of the source; equal words of a pass do not merge.
+Cost cp_async_wavefronts(uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source) {
+  Cost total;
   uint32_t left = mask;
   while (left) {
     uint64_t const line = source[__builtin_ctz(left)] / 128;
@@ -73,50 +84,79 @@ uint32_t cp_async_wavefronts(uint32_t bytes, uint32_t mask, uint64_t const* addr
         left &= ~(1u << l);
       }
     }
-    total += fullest_bank(bytes, chosen, n, false);
+    total += one_phase(bytes, chosen, n, false);
   }
   return total;
 }
 
-void add(uint32_t site, Where where, Access access, uint32_t bytes, uint32_t origin, uint64_t cost, uint64_t ideal) {
-  Total& t = totals[Key{site, where, uint8_t(access), bytes, origin}];
-  ++t.requests;
-  t.cost += cost;
-  t.ideal += ideal;
-  t.worst = std::max(t.worst, cost);
+// The bytes of these accesses, those of several counted once.
+uint32_t distinct_bytes(uint32_t bytes, uint64_t const* address, uint32_t count) {
+  uint32_t const unit = std::min(bytes, 4u);
+  uint64_t units[32 * 8];  // no access has more than 32 bytes
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t u = 0; u < bytes / unit; ++u) { units[n++] = address[i] / unit + u; }
+  }
+  if (!std::is_sorted(units, units + n)) { std::sort(units, units + n); }
+  return uint32_t(std::unique(units, units + n) - units) * unit;
 }
 
-uint32_t sectors(uint32_t bytes, uint32_t mask, uint64_t const* address) {
+Cost sectors(uint32_t bytes, uint64_t const* address, uint32_t count) {
   uint64_t seen[128];
   uint32_t n = 0;
-  for (uint32_t l = 0; l < 32; ++l) {
-    if (!(mask >> l & 1)) { continue; }
-    for (uint64_t s = address[l] / 32; s <= (address[l] + bytes - 1) / 32; ++s) {
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint64_t s = address[i] / 32; s <= (address[i] + bytes - 1) / 32; ++s) {
       if (std::find(seen, seen + n, s) == seen + n) { seen[n++] = s; }
     }
   }
-  return n;
+  return {n, (distinct_bytes(bytes, address, count) + 31) / 32};
+}
+
+// In phases, each of which costs the most distinct words of a bank.
+Cost plain_wavefronts(Access access, uint32_t bytes, uint32_t mask, uint64_t const* address) {
+  uint32_t lanes = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
+  if (access == Access::load && bytes >= 8 && (pairs_merge(mask, address, 1) || pairs_merge(mask, address, 2))) {
+    lanes *= 2;
+  }
+  Cost total;
+  for (uint32_t begin = 0; begin < 32; begin += lanes) {
+    uint64_t active[32];
+    uint32_t n = 0;
+    for (uint32_t l = begin; l < begin + lanes; ++l) {
+      if (mask >> l & 1) { active[n++] = address[l]; }
+    }
+    total += one_phase(bytes, active, n, true);
+  }
+  return total;
+}
+
+void add(uint32_t site, Where where, Access access, uint32_t bytes, uint32_t origin, Cost cost) {
+  Total& t = totals[Key{site, where, uint8_t(access), bytes, origin}];
+  ++t.requests;
+  t.cost += cost.now;
+  t.ideal += cost.ideal;
+  t.worst = std::max<uint64_t>(t.worst, cost.now);
 }
 
 void finish(uint32_t site, Pending const& p) {
   Request const& r = p.request;
-  uint32_t const lanes = uint32_t(__builtin_popcount(r.mask));
   bool const copy = p.access == Access::cp_async;
   if (copy || is_shared(reinterpret_cast<void*>(r.address[__builtin_ctz(r.mask)]))) {
     // NOTE: the hardware's counters see nothing of cp.async.cg; its cost shows in the sectors.
     if (!copy || !p.bypass_l1) {
-      add(site, shared, p.access, p.bytes, p.origin, wavefronts(p.access, p.bytes, r.mask, r.address, r.source),
-          ideal_wavefronts(p.access, p.bytes, lanes));
+      add(site, shared, p.access, p.bytes, p.origin,
+          copy ? cp_async_wavefronts(p.bytes, r.mask, r.address, r.source)
+               : plain_wavefronts(p.access, p.bytes, r.mask, r.address));
     }
   }
   if (copy || !is_shared(reinterpret_cast<void*>(r.address[__builtin_ctz(r.mask)]))) {
     uint64_t const* from = copy ? r.source : r.address;
-    uint32_t active = 0;
-    for (uint32_t l = 0; l < 32; ++l) { active |= (r.mask >> l & 1 && from[l]) ? 1u << l : 0; }
-    if (active) {
-      add(site, global_memory, p.access, p.bytes, p.origin, sectors(p.bytes, active, from),
-          (uint64_t(__builtin_popcount(active)) * p.bytes + 31) / 32);
+    uint64_t active[32];
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < 32; ++l) {
+      if ((r.mask >> l & 1) && from[l]) { active[n++] = from[l]; }
     }
+    if (n) { add(site, global_memory, p.access, p.bytes, p.origin, sectors(p.bytes, active, n)); }
   }
 }
 
@@ -127,30 +167,12 @@ char const* name_of(uint8_t access) {
 
 }  // namespace
 
-uint32_t wavefronts(Access access, uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source) {
-  if (access == Access::cp_async) { return cp_async_wavefronts(bytes, mask, address, source); }
-  uint32_t lanes = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
-  if (access == Access::load && bytes >= 8 && (pairs_merge(mask, address, 1) || pairs_merge(mask, address, 2))) {
-    lanes *= 2;
-  }
-  uint32_t total = 0;
-  for (uint32_t begin = 0; begin < 32; begin += lanes) {
-    uint64_t active[32];
-    uint32_t n = 0;
-    for (uint32_t l = begin; l < begin + lanes; ++l) {
-      if (mask >> l & 1) { active[n++] = address[l]; }
-    }
-    total += fullest_bank(bytes, active, n, true);
-  }
-  return total;
-}
-
-uint32_t ideal_wavefronts(Access, uint32_t bytes, uint32_t lanes) { return std::max(1u, lanes * bytes / 128); }
-
 void count_matrix(uint32_t site, Access access, int matrices, uint64_t const* rows, uint32_t origin) {
-  uint32_t total = 0;
-  for (int m = 0; m < matrices; ++m) { total += fullest_bank(16, rows + 8 * m, 8, true); }
-  add(site, shared, access, 16, origin, total, uint64_t(matrices));
+  Cost total;
+  for (int m = 0; m < matrices; ++m) {
+    total += one_phase(16, rows + 8 * m, 8, true);
+  }
+  add(site, shared, access, 16, origin, total);
 }
 
 namespace {

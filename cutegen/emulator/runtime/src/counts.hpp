@@ -16,10 +16,7 @@ struct Request {
   uint64_t source[32];  // cp.async only
 };
 
-// Wavefronts of one request; see cutegen/layout/banks.py, which has the same rules.
-uint32_t wavefronts(Access access, uint32_t bytes, uint32_t mask, uint64_t const* address, uint64_t const* source);
-uint32_t ideal_wavefronts(Access access, uint32_t bytes, uint32_t lanes);
-
+// Wavefronts follow the rules of cutegen/layout/banks.py.
 void count_matrix(uint32_t site, Access access, int matrices, uint64_t const* rows, uint32_t origin);
 // An access of the current lane; the lanes of a warp are put together by site and order.
 void count_lane(uint32_t site, Access access, uint32_t bytes, void const* address, void const* source, uint32_t origin,
