@@ -49,6 +49,11 @@ class Arch:
         """Whether ``cp.async`` exists (PTX ISA: sm_80 or later)."""
         return self.cc >= 80
 
+    @property
+    def smem_unit(self) -> int:
+        """Bytes in which an SM gives out shared memory (``cuda_occupancy.h``)."""
+        return 128 if self.cc >= 80 else 256
+
     def describe_smem(self) -> str:
         """The CTA limit in words, for messages."""
         return f"{self.smem_per_block} B ({self.smem_per_block // 1024} KiB) per CTA on {self.name}"

@@ -254,11 +254,20 @@ class Scheduler(_Model):
 
 
 class Limits(_Model):
-    """Budgets; a build that exceeds one fails the check."""
+    """Budgets; a config or a build that exceeds one fails the check."""
 
     max_registers: int | None = Field(default=None, ge=1, description="Registers per thread.")
     max_spills: int | None = Field(default=None, ge=0, description="Spilled bytes, loads and stores.")
     max_smem_bytes: int | None = Field(default=None, ge=0, description="Shared memory of one CTA.")
+    max_conflict_ways: float | None = Field(
+        default=None,
+        ge=1,
+        description="Wavefronts of one phase of an access to shared memory: 1 is without bank conflicts. "
+        "Not counted for tma_wgmma and collective.",
+    )
+    min_ctas_per_sm: int | None = Field(
+        default=None, ge=1, description="CTAs that one SM of this architecture holds at a time."
+    )
 
 
 def as_config(value: Any) -> GemmConfig:

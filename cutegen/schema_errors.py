@@ -294,6 +294,8 @@ def describe(annotation: Any) -> str:
     for branch in _branches(annotation):
         if branch is int:
             words.append("an integer")
+        elif branch is float:
+            words.append("a number")
         elif branch is str:
             words.append("a name")
         elif get_origin(branch) is tuple:

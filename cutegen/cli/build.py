@@ -30,6 +30,7 @@ from cutegen.errors import CacheError, CutegenError, UnwritableCacheError
 if TYPE_CHECKING:
     from cutegen.build import Artifact
     from cutegen.loader import LoadedConfig
+    from cutegen.plan import Plan
     from cutegen.render import RenderedKernel, Style
 
 __all__ = ["command"]
@@ -49,6 +50,7 @@ _FILES = {
 class _Job:
     outcome: Outcome
     loaded: LoadedConfig
+    plan: Plan
     rendered: RenderedKernel
     resolved: str
 
@@ -105,6 +107,7 @@ def _prepare(outcome: Outcome, style: Style) -> _Job:
     return _Job(
         outcome=outcome,
         loaded=loaded,
+        plan=plan,
         rendered=render(plan, style=style),
         resolved=dump(plan.config),
     )
@@ -140,7 +143,9 @@ def _compile(
 
 
 def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> None:
+    from cutegen.arch import arch
     from cutegen.budget import BudgetError, over_budget
+    from cutegen.occupancy import occupancy
 
     if isinstance(result, UnwritableCacheError) and output is None:
         raise UnwritableCacheError(f"{result}, or give -o DIR to have the files there")
@@ -152,11 +157,18 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
         paths = _copy(paths, output)
         facts.update(dir=str(output), command=[*result.command[:-1], str(paths["source"])])
     outcome, used = job.outcome, result.resources
+    resident = occupancy(
+        arch(job.plan.arch),
+        threads=job.plan.threads,
+        registers=used.registers,
+        smem=used.static_smem + used.dynamic_smem,
+    )
     outcome.result = {
         **facts,
         **{name: str(path) for name, path in paths.items()},
         "style": job.rendered.style,
         "arch": job.rendered.arch,
+        "occupancy": resident.to_dict(),
     }
     how = "from the cache" if result.cached else f"compiled in {result.seconds:.1f} s"
     spills = used.spill_stores + used.spill_loads
@@ -165,10 +177,11 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
         ["target", f"{result.target}, {how}"],
         ["registers", f"{used.registers}, {f'{spills} B of spills' if spills else 'no spills'}"],
         ["smem", bytes_text(used.static_smem + used.dynamic_smem)],
+        ["CTAs per SM", f"{resident.ctas}, limited by {' and '.join(resident.limited_by)}"],
         *([word, str(paths[name])] for name, word in _FILES.items()),
     ]
     outcome.lines = [bold(outcome.config), *table([[dim(name), value] for name, value in rows])]
-    excess = over_budget(job.loaded.config.limits, used)
+    excess = over_budget(job.plan, used)
     if excess:
         located = tuple(job.loaded.located(v) for v in excess)
         raise BudgetError(f"{outcome.config}: the kernel is over budget:", located)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import click
 
+from cutegen.budget import BudgetError, over_budget
 from cutegen.cli.common import (
     Outcome,
     attempt,
@@ -17,7 +19,7 @@ from cutegen.cli.common import (
 )
 from cutegen.cli.console import bold, bytes_text, dim, good
 from cutegen.cli.warn import case_warnings, warning_lines, warnings_of
-from cutegen.errors import CheckFailedError, ConfigError
+from cutegen.errors import CheckFailedError, ConfigError, Violation
 from cutegen.loader import validate
 from cutegen.yamlread import Document
 
@@ -56,6 +58,9 @@ def _look_at(outcome: Outcome) -> None:
         **{"name": plan.name, "threads": plan.threads, "smem_bytes": plan.smem_bytes},
         "warnings": warnings_of(loaded),
     }
+    excess = tuple(loaded.located(v) for v in over_budget(plan))
+    if excess:
+        raise BudgetError(f"{outcome.config}: the kernel is over budget:", excess)
     facts = f"{plan.threads} threads, {bytes_text(plan.smem_bytes)} of shared memory"
     outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  {plan.name}  {dim(facts)}"]
 
@@ -67,10 +72,18 @@ def _check_matrix(outcome: Outcome, document: Document) -> None:
     matrix = expand(document)
     results = run_cases(matrix.cases, illegal=matrix.illegal)
     failed = [r for r in results if r.status == "failed"]
-    violations = [v for r in failed if isinstance(r.error, ConfigError) for v in r.error.violations]
-    if failed:
-        count = f"{len(failed)} of {len(results)} cases cannot work"
-        raise ConfigError(f"{outcome.config}: {count}:", list(dict.fromkeys(violations)))
+    illegal = [r.error for r in failed if isinstance(r.error, ConfigError)]
+    if illegal:
+        count = f"{len(illegal)} of {len(results)} cases cannot work"
+        raise ConfigError(f"{outcome.config}: {count}:", _all_of(illegal))
+    over = [r.error for r in failed if isinstance(r.error, BudgetError)]
+    if over:
+        count = f"{len(over)} of {len(results)} cases are over budget"
+        raise BudgetError(f"{outcome.config}: {count}:", _all_of(over))
     passed = [(r.case.id, r.case.loaded) for r in results if r.status == "passed"]
     outcome.result = {"cases": len(results), "warnings": case_warnings(passed)}
     outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  matrix file, {len(results)} cases"]
+
+
+def _all_of(errors: Sequence[ConfigError | BudgetError]) -> tuple[Violation, ...]:
+    return tuple(dict.fromkeys(violation for error in errors for violation in error.violations))

@@ -99,13 +99,11 @@ def facts(plan: Plan) -> dict[str, Any]:
 def _facts(plan: KernelPlan) -> dict[str, Any]:
     from cutegen.arch import arch
     from cutegen.lint import accesses
+    from cutegen.occupancy import occupancy
     from cutegen.resources import accumulator_registers
 
     cfg, limits = plan.config, arch(plan.arch)
-    by_smem = limits.max_blocks_per_sm
-    if plan.smem_bytes:
-        by_smem = limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)
-    by_threads = limits.max_threads_per_sm // plan.threads
+    room = occupancy(limits, threads=plan.threads, registers=1, smem=plan.smem_bytes)
     blocks = cfg.min_blocks or 1
     budget = min(limits.max_registers_per_thread, limits.registers_per_sm // (blocks * plan.threads))
     return {
@@ -119,7 +117,7 @@ def _facts(plan: KernelPlan) -> dict[str, Any]:
         "fragment_registers": _fragment_registers(plan),
         "register_budget": budget // 8 * 8 if budget < limits.max_registers_per_thread else budget,
         "min_blocks_per_sm": blocks,
-        "max_blocks_per_sm": min(by_smem, by_threads, limits.max_blocks_per_sm),
+        "max_blocks_per_sm": room.ctas,
         "double_buffered_fragments": plan.double_buffer,
         "copies": {which: _copies(plan, getattr(plan, which)) for which in ("a", "b")},
         "c_load_bytes": plan.c_vector * _bytes(cfg.c.dtype),

@@ -15,6 +15,7 @@ __all__ = ["wgmma_facts", "wgmma_rows"]
 def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
     from cutegen.arch import arch
+    from cutegen.occupancy import occupancy
     from cutegen.resources_wgmma import sum_sets
 
     limits, shared = arch(plan.arch), plan.shared
@@ -37,7 +38,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "register_budget": plan.registers[1],
         "producer_registers": plan.registers[0],
         "min_blocks_per_sm": 1,
-        "max_blocks_per_sm": max(1, limits.smem_per_sm // (plan.smem_bytes + limits.reserved_smem_per_block)),
+        "max_blocks_per_sm": occupancy(limits, threads=plan.threads, registers=1, smem=plan.smem_bytes).ctas,
         "copies": {
             operand.map.matrix: {
                 "from_global": {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from cutegen.dtypes import dtype
 from cutegen.layout.banks import AccessKind, cp_async_ca_wavefronts, phase_lanes, wavefronts
@@ -45,6 +45,7 @@ class Access:
         cost: Wavefronts or sectors of all of them.
         ideal: The fewest in which their words, or bytes, could be had.
         worst: The largest cost of one of them.
+        ways: The largest ratio of the two in one phase of one access: 8 is an 8-way bank conflict.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Access:
     cost: int
     ideal: int
     worst: int
+    ways: float
 
     @property
     def degree(self) -> float:
@@ -73,7 +75,16 @@ class Access:
             **{name: getattr(self, name) for name in ("name", "op", "space", "bytes", "per", "requests")},
             **{"unit": self.unit, "cost": self.cost, "ideal": self.ideal, "worst": self.worst},
             "degree": round(self.degree, 4),
+            "ways": round(self.ways, 4),
         }
+
+
+class _Cost(NamedTuple):
+    """Of one request."""
+
+    cost: int
+    ideal: int
+    ways: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,20 +179,23 @@ def _into_shared(plan: KernelPlan, operand: OperandPlan, pitches: _Pitches) -> A
     if not copy.asynchronous:
         return _shared(name, "store", width, into, "store", per="k-tile")
     sources = warps(_sources(plan, operand, pitches))
-    costs = [
-        (cp_async_ca_wavefronts(to, of, width), _lines(of, width))
-        for to, of in zip(into, sources, strict=True)
-    ]
+    costs = [_copied(to, of, width) for to, of in zip(into, sources, strict=True)]
     return _sum(name, "cp.async.ca", "shared", width, "k-tile", costs)
 
 
-def _lines(sources: Sequence[int | None], width: int) -> int:
-    """The fewest passes of a ``cp.async.ca``: one for each line, and for each 128 bytes of it."""
-    lines: dict[int, int] = {}
-    for source in sources:
-        if source is not None:
-            lines[source // _LINE] = lines.get(source // _LINE, 0) + width
-    return sum(-(-size // _LINE) for size in lines.values())
+def _copied(to: Sequence[int | None], of: Sequence[int | None], width: int) -> _Cost:
+    """A ``cp.async.ca``, which passes once for each line that it reads."""
+    passes: dict[int, list[int]] = {}
+    for target, source in zip(to, of, strict=True):
+        if target is not None and source is not None:
+            passes.setdefault(source // _LINE, []).append(target)
+    costs = [cp_async_ca_wavefronts(targets, [0] * len(targets), width) for targets in passes.values()]
+    ideals = [-(-len(targets) * width // _LINE) for targets in passes.values()]
+    return _Cost(sum(costs), sum(ideals), _ways(costs, ideals))
+
+
+def _ways(costs: Sequence[int], ideals: Sequence[int]) -> float:
+    return max((cost / ideal for cost, ideal in zip(costs, ideals, strict=True) if ideal), default=1.0)
 
 
 def _from_shared(plan: KernelPlan, operand: OperandPlan) -> Access | None:
@@ -271,7 +285,7 @@ def _sum(
     space: Space,
     width: int,
     per: Literal["k-tile", "tile"],
-    costs: Sequence[tuple[int, int]],
+    costs: Sequence[_Cost],
 ) -> Access:
     return Access(
         name=name,
@@ -280,9 +294,10 @@ def _sum(
         bytes=width,
         per=per,
         requests=len(costs),
-        cost=sum(cost for cost, _ in costs),
-        ideal=sum(ideal for _, ideal in costs),
-        worst=max((cost for cost, _ in costs), default=0),
+        cost=sum(one.cost for one in costs),
+        ideal=sum(one.ideal for one in costs),
+        worst=max((one.cost for one in costs), default=0),
+        ways=max((one.ways for one in costs), default=1.0),
     )
 
 
@@ -305,18 +320,21 @@ def _moved(request: Sequence[int | None], unit: int) -> tuple[int | None, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _sectors(request: tuple[int | None, ...], width: int) -> tuple[int, int]:
+def _sectors(request: tuple[int | None, ...], width: int) -> _Cost:
     given = [offset for offset in request if offset is not None]
     touched = {s for o in given for s in range(o // _SECTOR, (o + width - 1) // _SECTOR + 1)}
     distinct = len({byte for o in given for byte in range(o, o + width, min(width, 4))}) * min(width, 4)
-    return len(touched), -(-distinct // _SECTOR)
+    ideal = -(-distinct // _SECTOR)
+    return _Cost(len(touched), ideal, len(touched) / ideal)
 
 
 @lru_cache(maxsize=4096)
-def _wavefronts(request: tuple[int | None, ...], width: int, kind: AccessKind) -> tuple[int, int]:
+def _wavefronts(request: tuple[int | None, ...], width: int, kind: AccessKind) -> _Cost:
     lanes = phase_lanes(request, width, kind)
     phases = [request[first : first + lanes] for first in range(0, len(request), lanes)]
-    return wavefronts(request, width, kind), sum(-(-len(_words(phase, width)) // 32) for phase in phases)
+    costs = [wavefronts(phase, width, kind) for phase in phases]
+    ideals = [-(-len(_words(phase, width)) // 32) for phase in phases]
+    return _Cost(sum(costs), sum(ideals), _ways(costs, ideals))
 
 
 def _words(request: Iterable[int | None], width: int) -> set[int]:

@@ -16,7 +16,7 @@ from cutegen.emulator import HostToolchain, find_host_toolchain
 from cutegen.emulator import compile as compile_for_cpu
 from cutegen.errors import ConfigError, CutegenError
 from cutegen.matrix.expand import Case
-from cutegen.matrix.run import CaseResult
+from cutegen.matrix.run import CaseResult, over_budget_error
 from cutegen.plan import Plan, plan
 from cutegen.render import Style, render
 from cutegen.toolchain.process import Workers, parallel_jobs
@@ -121,7 +121,7 @@ def _prove(
         )
     except CutegenError as exc:
         return CaseResult(case=case, status="failed", kernel=legal.name, error=exc)
-    error = trial_error(legal.name, trials)
+    error = trial_error(legal.name, trials) or over_budget_error(case, legal)
     return CaseResult(
         case=case,
         status="passed" if error is None else "failed",

@@ -20,11 +20,11 @@ from cutegen.errors import (
 )
 from cutegen.matrix.expand import Case
 from cutegen.matrix.junit import TestCase
-from cutegen.plan import plan
+from cutegen.plan import Plan, plan
 from cutegen.render import RenderedKernel, Style, render
 from cutegen.trial import Trial
 
-__all__ = ["CaseResult", "Compiler", "run_cases"]
+__all__ = ["CaseResult", "Compiler", "over_budget_error", "run_cases"]
 
 Compiler = Callable[[Sequence[RenderedKernel]], Sequence["Artifact | CutegenError"]]
 """Builds kernels; gives for each its artifact or what stopped it."""
@@ -159,7 +159,7 @@ def run_cases(
         style: Style of the rendering.
     """
     results: dict[int, CaseResult] = {}
-    rendered: dict[int, RenderedKernel] = {}
+    plans: dict[int, Plan] = {}
     for index, case in enumerate(cases):
         try:
             legal = plan(case.loaded.config)
@@ -169,28 +169,32 @@ def run_cases(
                 case=case, status="skipped" if (case.illegal or illegal) == "skip" else "failed", error=error
             )
             continue
-        if compiler is None:
-            results[index] = CaseResult(case=case, status="passed", kernel=legal.name)
-        else:
-            rendered[index] = render(legal, style=style)
-    built = compiler(list(rendered.values())) if compiler is not None else []
-    for (index, kernel), outcome in zip(rendered.items(), built, strict=True):
-        results[index] = _judge(cases[index], kernel, outcome)
+        plans[index] = legal
+    built: Sequence[Artifact | CutegenError | None] = [None] * len(plans)
+    if compiler is not None:
+        built = compiler([render(legal, style=style) for legal in plans.values()])
+    for (index, legal), outcome in zip(plans.items(), built, strict=True):
+        results[index] = _judge(cases[index], legal, outcome)
     return [results[index] for index in range(len(cases))]
 
 
-def _judge(case: Case, kernel: RenderedKernel, outcome: Artifact | CutegenError) -> CaseResult:
+def _judge(case: Case, legal: Plan, outcome: Artifact | CutegenError | None) -> CaseResult:
     if isinstance(outcome, CutegenError):
-        return CaseResult(case=case, status="failed", kernel=kernel.name, error=outcome)
-    excess = over_budget(case.loaded.config.limits, outcome.resources)
-    error = None
-    if excess:
-        located = tuple(case.loaded.located(v) for v in excess)
-        error = BudgetError(f"{kernel.name} is over budget:", located)
+        return CaseResult(case=case, status="failed", kernel=legal.name, error=outcome)
+    error = over_budget_error(case, legal, outcome)
     return CaseResult(
         case=case,
         status="failed" if error else "passed",
-        kernel=kernel.name,
+        kernel=legal.name,
         artifact=outcome,
         error=error,
     )
+
+
+def over_budget_error(case: Case, legal: Plan, artifact: Artifact | None = None) -> BudgetError | None:
+    """What a case's kernel has too much of; without an artifact, as far as the plan shows it."""
+    excess = over_budget(legal, None if artifact is None else artifact.resources)
+    if not excess:
+        return None
+    located = tuple(case.loaded.located(v) for v in excess)
+    return BudgetError(f"{legal.name} is over budget:", located)

@@ -121,3 +121,18 @@ def test_rules_explains_a_warning() -> None:
     assert found.exit_code == 0
     assert found.stdout.splitlines()[0] == "warnings"
     assert "32 banks of 4 bytes" in found.stdout
+
+
+def test_check_keeps_budgets_that_the_plan_shows(tmp_path: Path) -> None:
+    path = tmp_path / "k.yaml"
+    path.write_text(GOOD + "limits: {min_ctas_per_sm: 30}\n")
+    found = invoke("check", str(path))
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert f"{path}:5:27: limits.min_ctas_per_sm: must be at least 30 (got " in found.stderr
+    assert document("check", str(path), "--json")["error"] == "BudgetError"
+    path.write_text(GOOD + "limits: {min_ctas_per_sm: 1, max_conflict_ways: 1}\n")
+    assert invoke("check", str(path)).exit_code == 0
+    path.write_text(GOOD + "limits: {min_ctas_per_sm: 2}\nmatrix: {stages: [1, 9]}\n")
+    found = invoke("check", str(path))
+    assert found.exit_code == 1
+    assert "1 of 2 cases are over budget" in found.stderr

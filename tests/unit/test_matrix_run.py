@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutegen.budget import BudgetError, over_budget
-from cutegen.config import Limits
 from cutegen.errors import CompileError, ConfigError, ToolchainError, Violation
 from cutegen.matrix import Matrix, expand
 from cutegen.matrix import run as run_module
 from cutegen.matrix.junit import TestCase, junit_xml
 from cutegen.matrix.run import CaseResult, run_cases
+from cutegen.plan import plan
 from cutegen.yamlread import parse
+from tests.support.cases import base
 
 BASE = "arch: sm_80\na: {dtype: bf16}\nb: {dtype: bf16}\n"
 
@@ -38,7 +39,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
         if config.stages == 9:
             broken = Violation(rule="stages-fit", field="stages", got="9", need="must fit", fix="write 6")
             raise ConfigError("this config cannot work (1 violation):", [broken])
-        return SimpleNamespace(name=f"k{config.stages}", config=config)
+        return SimpleNamespace(name=f"k{config.stages}", config=config, smem_bytes=0)
 
     def render(found: Any, *, style: str) -> Any:
         return SimpleNamespace(name=found.name, text=f"{found.name} {style}")
@@ -97,23 +98,24 @@ def test_without_a_compiler_nothing_is_built() -> None:
     assert results[1].artifact is None
 
 
-def test_each_budget() -> None:
+def over(**limits: int) -> list[str]:
     used = artifact(registers=129, spills=4, smem=49153).resources
-    limits = Limits(max_registers=128, max_spills=7, max_smem_bytes=49152)
-    assert [v.field for v in over_budget(limits, used)] == [
-        "limits.max_registers",
-        "limits.max_spills",
-        "limits.max_smem_bytes",
-    ]
-    exact = Limits(max_registers=129, max_spills=8, max_smem_bytes=49153)
-    assert over_budget(exact, used) == []
-    assert over_budget(Limits(), used) == []
+    kernel = plan(base({f"limits.{name}": limit for name, limit in limits.items()}))
+    return [v.field for v in over_budget(kernel, used)]
+
+
+def test_each_budget() -> None:
+    fields = ["limits.max_registers", "limits.max_spills", "limits.max_smem_bytes", "limits.min_ctas_per_sm"]
+    assert over(max_registers=128, max_spills=7, max_smem_bytes=49152, min_ctas_per_sm=4) == fields
+    assert over(max_registers=129, max_spills=8, max_smem_bytes=49153, min_ctas_per_sm=3) == []
+    assert over() == []
 
 
 def test_budget_error_survives_pickling() -> None:
     import pickle
 
-    error = BudgetError("over", tuple(over_budget(Limits(max_spills=0), artifact(spills=1).resources)))
+    kernel = plan(base({"limits.max_spills": 0}))
+    error = BudgetError("over", tuple(over_budget(kernel, artifact(spills=1).resources)))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     assert error.exit_code == 1
 
