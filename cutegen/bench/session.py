@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from cutegen.bench.cards import peak_tflops
 from cutegen.bench.contestants import Contestant
 from cutegen.bench.gpu import Facts
 from cutegen.bench.operands import Operands, Tensors, empty_output, random_tensors
@@ -14,6 +13,7 @@ from cutegen.bench.proof import prove
 from cutegen.bench.results import Floor, Results, Row
 from cutegen.bench.shapes import Shape
 from cutegen.bench.timing import STATES, Case, Device, Samples, State, StateName, measure
+from cutegen.cards import peak_tflops
 from cutegen.dtypes import dtype
 from cutegen.errors import ArgumentError
 

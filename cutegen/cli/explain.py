@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import bytes_text, dim, table
 from cutegen.cli.explain_collective import collective_facts, collective_rows
+from cutegen.cli.explain_shape import Shape, workload_rows
 from cutegen.cli.explain_wgmma import wgmma_facts, wgmma_rows
 from cutegen.cli.warn import access_lines, warning_lines, warnings_of
 
@@ -24,16 +26,18 @@ _NOTE_COLUMN = 72
 
 @click.command(name="explain")
 @configs_argument
+@click.option("--shape", type=Shape(), help="Say what the kernels make of this problem.")
 @json_option
-def command(configs: tuple[str, ...], as_json: bool) -> int:
+def command(configs: tuple[str, ...], shape: tuple[int, int, int] | None, as_json: bool) -> int:
     """Show configs with every 'auto' filled in, and what follows from them.
 
-    What is printed is a config again; the comments tell which fields were filled in.
+    What is printed is a config again; the comments tell which fields were filled in. With --shape, also how
+    many tiles and waves a problem has, and what limits it on a data-center card of the architecture.
     """
-    return conclude([attempt(path, _explain) for path in configs], as_json=as_json)
+    return conclude([attempt(path, partial(_explain, shape=shape)) for path in configs], as_json=as_json)
 
 
-def _explain(outcome: Outcome) -> None:
+def _explain(outcome: Outcome, shape: tuple[int, int, int] | None) -> None:
     from cutegen.loader import to_data
 
     loaded = read_config(outcome.config)
@@ -52,6 +56,18 @@ def _explain(outcome: Outcome) -> None:
         *access_lines(plan),
         *(dim(f"#{line}") for line in warning_lines(outcome.result["warnings"])),
     ]
+    if shape is not None:
+        outcome.result["workload"], lines = _workload(plan, shape)
+        outcome.lines += ["#", *(dim(f"#{line}") for line in lines)]
+
+
+def _workload(plan: Plan, shape: tuple[int, int, int]) -> tuple[dict[str, Any] | None, list[str]]:
+    from cutegen.workload import workload
+
+    found = workload(plan, *shape)
+    if found is None:
+        return None, [f" no card of {plan.arch} is known here, so --shape says nothing"]
+    return found.to_dict(), list(table(workload_rows(found), indent=1))
 
 
 def _config_lines(loaded: LoadedConfig, data: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import cutegen
-from cutegen.bench.cards import peak_tflops
 from cutegen.bench.contestants import PEERS, Asked, Contestant, peers, unique_names
 from cutegen.bench.operands import Operands, Tensors, random_tensors
 from cutegen.bench.plot import plot
@@ -22,6 +21,7 @@ from cutegen.bench.results import Floor, Results
 from cutegen.bench.session import run_session, weights_of_a_chain
 from cutegen.bench.shapes import Shape
 from cutegen.bench.timing import StateName
+from cutegen.cards import peak_tflops
 from cutegen.errors import ArgumentError, CheckFailedError
 from tests.support.fake_gpu import FakeGpu
 

@@ -16,11 +16,11 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer.split())
     for layer in (
         "errors version",
-        "settings install dtypes arch yamlwrite yamlread",
+        "settings install dtypes arch cards yamlwrite yamlread",
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows "
-        "resources_collective plan_collective occupancy",
+        "resources_collective plan_collective occupancy workload",
         "render wgmma_context collective_context idiomatic seal reference exact_inputs launch_spec "
         "tuned choose",
         "toolchain cache launcher build emulator budget",

@@ -1,12 +1,46 @@
-"""What cards compute at most: the dense rates that their data sheets give."""
+"""What cards compute and move at most: the dense rates that their data sheets give."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from cutegen.arch import ArchName
 from cutegen.dtypes import DTypeName
 
-__all__ = ["peak_tflops"]
+__all__ = ["Card", "card_of", "peak_tflops"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """One GPU.
+
+    Attributes:
+        name: As the driver gives it, without the vendor.
+        sms: Its SMs.
+        gb_per_s: What its memory gives, in GB/s (10^9 bytes).
+    """
+
+    name: str
+    sms: int
+    gb_per_s: float
+
+
+#: The data-center card of an architecture that stands for it where no GPU is named (NVIDIA's data sheets).
+_CARDS: dict[ArchName, Card] = {
+    "sm_75": Card(name="T4", sms=40, gb_per_s=320),
+    "sm_80": Card(name="A100", sms=108, gb_per_s=2039),
+    "sm_86": Card(name="A10", sms=72, gb_per_s=600),
+    "sm_89": Card(name="L40S", sms=142, gb_per_s=864),
+    "sm_90a": Card(name="H200", sms=132, gb_per_s=4800),
+    "sm_100a": Card(name="B200", sms=148, gb_per_s=8000),
+}
+
+
+def card_of(arch: ArchName) -> Card | None:
+    """The card that stands for an architecture, or None where no data sheet is at hand."""
+    return _CARDS.get(arch)
+
 
 #: TFLOP/s (TOP/s of integers) by the type that is multiplied, without sparsity. The first name whose words
 #: are all in the GPU's name counts; a card that is listed without rates is a slower variant of the next one.
@@ -22,6 +56,7 @@ _PEAKS: tuple[tuple[str, dict[str, float]], ...] = (
                    "s8": 1513, "u8": 1513}),
     ("H100 NVL", {}),
     ("H100", _HOPPER),
+    ("B200", {"tf32": 1125, "f16": 2250, "bf16": 2250, "e4m3": 4500, "e5m2": 4500}),
     ("A100", {"f64": 19.5, "f32": 19.5, "tf32": 156, "f16": 312, "bf16": 312, "s8": 624, "u8": 624}),
     ("L40S", {"f32": 91.6, "tf32": 183, "f16": 362, "bf16": 362, "e4m3": 733, "e5m2": 733, "s8": 733,
               "u8": 733}),
