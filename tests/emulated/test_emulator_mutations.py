@@ -25,16 +25,32 @@ from tests.support.emulated import Problem
 pytestmark = pytest.mark.emulated
 
 
+def group_of(mutation: Mutation) -> tuple[str, ...]:
+    """Faults that stand for one another: those of one family of kernels that show in the same way."""
+    kernel = KERNELS[mutation.kernel]
+    if kernel.tutorial:
+        return (mutation.kernel,)
+    return ("tma_wgmma" if kernel.variant else kernel.style, mutation.kinds[0])
+
+
 def sampled(mutations: Iterable[Mutation]) -> list[Any]:
-    """Of the many faults of tma_wgmma's kernels the first of each kind; the others are slow together."""
-    seen: set[tuple[str, tuple[str, ...]]] = set()
+    """The first fault of each kernel and of each group; the others, which are slow together, have ``-m slow``."""
+    kernels: set[str] = set()
+    groups: set[tuple[str, ...]] = set()
     params = []
     for mutation in mutations:
-        kind = (mutation.kernel, mutation.kinds)
-        rest = bool(KERNELS[mutation.kernel].variant) and kind in seen
+        rest = mutation.kernel in kernels and group_of(mutation) in groups
         params.append(pytest.param(mutation, id=mutation.name, marks=[pytest.mark.slow] * rest))
-        seen.add(kind)
+        kernels.add(mutation.kernel)
+        groups.add(group_of(mutation))
     return params
+
+
+def test_the_sample_has_every_kernel_and_kind() -> None:
+    sample = [param.values[0] for param in sampled(FAULTS) if not param.marks]
+    assert {m.kernel for m in sample} == {m.kernel for m in FAULTS}
+    assert {m.kinds[0] for m in sample} == {m.kinds[0] for m in FAULTS}
+    assert len(sample) >= 40
 
 
 @pytest.mark.parametrize("mutation", sampled(FAULTS))
@@ -49,6 +65,7 @@ def test_fault_is_found(mutation: Mutation) -> None:
     assert outcome.kind, f"nothing of {mutation.kinds} at {mutation.at!r} among:\n{found}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", UNFOUND, ids=lambda m: m.name)
 def test_what_is_not_found_is_known(mutation: Mutation) -> None:
     outcome = try_mutation(mutation)
