@@ -34,7 +34,7 @@ def group_of(mutation: Mutation) -> tuple[str, ...]:
 
 
 def sampled(mutations: Iterable[Mutation]) -> list[Any]:
-    """The first fault of each kernel and of each group; the others, which are slow together, have ``-m slow``."""
+    """The first fault of each kernel and of each group; ``-m slow`` has the others."""
     kernels: set[str] = set()
     groups: set[tuple[str, ...]] = set()
     params = []
