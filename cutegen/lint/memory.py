@@ -13,7 +13,7 @@ from cutegen.lint.review import Review, changed
 from cutegen.lint.traffic import Access, shared_accesses
 from cutegen.operands import PlanFault, derive_g2s, derive_s2r
 
-__all__: list[str] = []
+__all__ = ["swizzles"]
 
 _BANKS = (
     "measured on an H200 (l1tex__data_pipe_lsu_wavefronts_mem_shared), the model is cutegen/layout/banks.py; "
@@ -31,7 +31,7 @@ _OPERANDS: tuple[Which, Which] = ("a", "b")
 _MOST_B = 3  # a swizzle of 8 rows of 16 bytes reaches all banks
 
 
-def _swizzles(size: int) -> Iterator[tuple[int, int, int]]:
+def swizzles(size: int) -> Iterator[tuple[int, int, int]]:
     """Swizzles that keep 16 bytes whole, the least address arithmetic first."""
     whole = max(1, 16 // size).bit_length() - 1
     for b in range(1, _MOST_B + 1):
@@ -50,7 +50,7 @@ def _better_swizzle(review: Review, which: Which) -> tuple[str, Review] | None:
     """A swizzle for the same layout under which the operand takes fewest wavefronts, if that helps."""
     layout, now = getattr(review.cfg.smem, which), _in_shared(review, which)
     found = []
-    for swizzle in dict.fromkeys(_swizzles(dtype(review.cfg.operand(which).dtype).bytes)):
+    for swizzle in dict.fromkeys(swizzles(dtype(review.cfg.operand(which).dtype).bytes)):
         cost = _in_shared_with(review, which, layout.model_copy(update={"swizzle": swizzle}))
         if cost is not None and cost < now:
             found.append((cost, swizzle))

@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "layout atoms wgmma_atoms numerics",
         "problem config schema schema_errors schema_hints loader",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows "
-        "resources_collective plan_collective occupancy workload",
+        "resources_collective plan_collective occupancy workload advise",
         "render wgmma_context collective_context idiomatic seal reference exact_inputs launch_spec "
         "tuned choose",
         "toolchain cache launcher build emulator budget",
