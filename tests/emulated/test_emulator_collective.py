@@ -54,12 +54,16 @@ def check(report: emulator.EmulatorReport) -> None:
 @pytest.mark.parametrize(
     ("macros", "words"),
     [
-        (PINGPONG, (200, 136, 264)),
-        ((*COOPERATIVE, "CLUSTER=2,1,1"), (256, 256, 128)),
-        (FP8, (128, 256, 256)),
-        ((BF16, "SCHEDULE=KernelTmaWarpSpecialized", "EPILOGUE=TmaWarpSpecialized"), (128, 128, 128)),
+        pytest.param(PINGPONG, (200, 136, 264), id="pingpong"),
+        pytest.param((*COOPERATIVE, "CLUSTER=2,1,1"), (256, 256, 128), id="cooperative-in-clusters"),
+        pytest.param(FP8, (128, 256, 256), id="fp8-pingpong", marks=pytest.mark.slow),
+        pytest.param(
+            (BF16, "SCHEDULE=KernelTmaWarpSpecialized", "EPILOGUE=TmaWarpSpecialized"),
+            (128, 128, 128),
+            id="warp-specialised",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["pingpong", "cooperative-in-clusters", "fp8-pingpong", "warp-specialised"],
 )
 def test_schedule_is_right_and_clean(macros: tuple[str, ...], words: tuple[int, ...]) -> None:
     for seed in (0, 1, 5):
@@ -67,6 +71,7 @@ def test_schedule_is_right_and_clean(macros: tuple[str, ...], words: tuple[int, 
         check(run(macros, *words, multiprocessors=2, seed=seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["KernelCpAsyncWarpSpecialized", "KernelMultistage"])
 def test_mainloops_of_cp_async_are_right_and_lack_a_fence(schedule: str) -> None:
     # cp.async writes through the generic proxy and wgmma reads through the other; CUTLASS has no fence there.
@@ -75,6 +80,7 @@ def test_mainloops_of_cp_async_are_right_and_lack_a_fence(schedule: str) -> None
     assert {f.kind for f in report.findings} == {"missing-proxy-fence"}
 
 
+@pytest.mark.slow  # examples/collective/stream_k.yaml is tried in CI
 @pytest.mark.parametrize(
     ("words", "multiprocessors"),
     [((384, 256, 512, 1), 5), ((256, 256, 512, 3), 12)],

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.emulated
 def group_of(mutation: Mutation) -> tuple[str, ...]:
     """Faults that stand for one another: those of one family of kernels that show in the same way."""
     kernel = KERNELS[mutation.kernel]
-    if kernel.tutorial:
+    if kernel.tutorial or kernel.style == "idiomatic":  # CuTe's templates take the compiler long
         return (mutation.kernel,)
     return ("tma_wgmma" if kernel.variant else kernel.style, mutation.kinds[0])
 
