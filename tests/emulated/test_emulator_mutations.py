@@ -72,6 +72,7 @@ def test_what_is_not_found_is_known(mutation: Mutation) -> None:
     assert outcome.clean, f"it is found now, so move it to the faults: {outcome.found}"
 
 
+@pytest.mark.slow  # test_emulator_programs.py runs the same ones
 @pytest.mark.parametrize("name", [name for name, kernel in KERNELS.items() if kernel.tutorial])
 def test_a_tutorial_without_a_fault_is_clean(name: str, tmp_path: Path) -> None:
     kernel = KERNELS[name]
