@@ -218,8 +218,8 @@ def _compose_mode(left: Layout, shape: int, stride: int) -> Layout:
             raise Refusal(f"a stride that is not static must not be 0 (got {right})", "write _0")
         if mod(rest_stride, extent) != 0 and rest_stride >= extent:
             _indivisible(
-                f"composing {text(left)} with {right}: the stride {text(rest_stride)} that is left must be less"
-                f" than, or a multiple of, the extent {text(extent)}",
+                f"composing {text(left)} with {right}: the stride {text(rest_stride)} that is left must be"
+                f" less than, or a multiple of, the extent {text(extent)}",
                 isinstance(extent, Static) and isinstance(rest_stride, Static),
                 f"{text(rest_stride)} % {text(extent)} is {int(rest_stride) % int(extent)}",
             )

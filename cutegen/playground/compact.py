@@ -53,6 +53,8 @@ def compact_order(shape: Tree, order: Tree) -> Tree:
     """
     if isinstance(order, Major):
         return compact_major(shape, right=order.name == "LayoutRight")
+    if not all(isinstance(o, int) for o in flatten_to_tuple(order)):
+        raise Refusal(f"the order must be made of integers, or be LayoutLeft or LayoutRight (got {order})")
     extents, ranks = flatten_to_tuple(product_like(shape, order)), flatten_to_tuple(order)
     largest = max([0, *(o for o in ranks if isinstance(o, Static))])
     numbers = [int(o) if isinstance(o, Static) else largest + 1 + i for i, o in enumerate(ranks)]

@@ -54,11 +54,14 @@ def evaluate(source: str, *, static: bool = False) -> Evaluation:
     """
     machine = _Machine(source, static)
     value = None
-    with remarks() as said:
-        for statement in parse(source):
-            value = machine.value(statement.value)
-            if statement.target is not None:
-                machine.names[statement.target] = value
+    try:
+        with remarks() as said:
+            for statement in parse(source):
+                value = machine.value(statement.value)
+                if statement.target is not None:
+                    machine.names[statement.target] = value
+    except RecursionError:
+        raise ExpressionError("the expression is nested too deeply", source, (0, len(source))) from None
     return Evaluation(value, machine.printed(), tuple(said))
 
 

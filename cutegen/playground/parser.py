@@ -12,7 +12,7 @@ __all__ = ["Call", "Literal", "Member", "Name", "Node", "Operation", "Statement"
 #: What may stand before the name in a declaration.
 _DECLARING = {"auto", "int", "Layout", "Tensor", "using", "const", "constexpr", "static", "size_t"}
 _INFIX = "o"
-_MOST_NESTED = 200
+_MOST_NESTED = 60
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from cutegen.playground import coordinates, divide
 from cutegen.playground.algebra import composition
 from cutegen.playground.compact import make_layout
 from cutegen.playground.copies import CopyAtom, CopyOperation, ThrCopy, TiledCopy, make_tiled_copy
-from cutegen.playground.functions import FUNCTIONS, compose, layout_mode, tree
+from cutegen.playground.functions import compose, tree
 from cutegen.playground.integers import ONE, Refusal
 from cutegen.playground.layouts import Composed, Layout, Tensor, shape_of, text
+from cutegen.playground.modes import FUNCTIONS, layout_mode
 from cutegen.playground.products import MmaOperation, ThrMma, TiledMma, make_tiled_mma, tiled_copy_of
 from cutegen.playground.registry import MANY, Table, integer, layout_argument, plain_layout
 from cutegen.playground.tuples import ANY

@@ -56,6 +56,10 @@ __all__ = [
 Tree = Any
 
 
+#: More modes than anyone needs; what asks for them is a slip.
+MOST_MODES = 1024
+
+
 class Underscore:
     """CuTe's ``_``: all of a mode."""
 
@@ -178,6 +182,8 @@ def unflatten(leaves: Sequence[Tree], profile: Tree) -> Tree:
 
 def repeat(n: int, x: Tree) -> Tree:
     """``n`` times ``x``; ``x`` itself for 1."""
+    if not 0 <= n <= MOST_MODES:
+        raise Refusal(f"the number of repetitions must be from 0 to {MOST_MODES} (got {n})")
     return x if n == 1 else (x,) * n
 
 
@@ -209,8 +215,8 @@ def prepend_to(n: int, t: Tree, x: Tree) -> Tree:
 
 
 def _missing(n: int, t: Tree) -> int:
-    if n < rank(t):
-        raise Refusal(f"the rank to fill up to must be at least {rank(t)} (got {n})")
+    if not rank(t) <= n <= MOST_MODES:
+        raise Refusal(f"the rank to fill up to must be from {rank(t)} to {MOST_MODES} (got {n})")
     return n - rank(t)
 
 
