@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
 
 from cutegen.cli.common import json_option
-from cutegen.cli.console import print_json, say, warn
+from cutegen.cli.console import print_json, say
 from cutegen.cli.output import emit
+from cutegen.errors import CutegenWarning
 
 __all__ = ["command"]
 
@@ -46,7 +48,7 @@ def command(expression: str, static: bool, table: bool | None, as_json: bool) ->
         expression = read_program()
     found = evaluate(expression, static=static)
     for sentence in found.remarks:
-        warn(sentence)
+        warnings.warn(sentence, CutegenWarning, stacklevel=1)
     value, drawn = found.value, ""
     if can_be_drawn(value):
         rows, columns = extents(value)

@@ -159,7 +159,7 @@ def _coalesce_open(layout: Layout) -> Layout:
 
 def coalesce_shape(shape: Tree) -> Tree:
     """Static extents side by side as one, and the others too."""
-    first, *others = flatten_to_tuple(shape)
+    first, *others = flatten_to_tuple(shape) or (ONE,)
     result = [first]
     for extent in others:
         if isinstance(result[-1], Static) == isinstance(extent, Static):
@@ -230,7 +230,7 @@ def _compose_mode(left: Layout, shape: int, stride: int) -> Layout:
             if mod(rest_shape, new_shape) != 0:
                 _indivisible(
                     f"composing {text(left)} with {right}: the extent {text(rest_shape)} that is left must be"
-                    f" a multiple of {text(new_shape)}, what mode {text(extent)} of the left side gives",
+                    f" a multiple of {text(new_shape)}, what extent {text(extent)} of the left side gives",
                     isinstance(new_shape, Static) and isinstance(rest_shape, Static),
                     f"{text(rest_shape)} % {text(new_shape)} is {int(rest_shape) % int(new_shape)}",
                 )
@@ -249,4 +249,4 @@ def _compose_mode(left: Layout, shape: int, stride: int) -> Layout:
 def _indivisible(need: str, checked: bool, got: str) -> None:
     if checked:
         raise Refusal(f"{need} (got {got})", "choose extents and strides that divide one another")
-    remark(f"{need} (got {got}); CuTe does not check what is not static, and the result is another function")
+    remark(f"{need} (got {got}); CuTe checks static integers only, and the result may be another function")

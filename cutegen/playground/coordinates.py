@@ -37,6 +37,8 @@ def crd2idx(coord: Tree, shape: Tree, stride: Tree) -> int:
         raise Refusal(f"a coordinate must be made of integers and _ (got {coord})")
     if not isinstance(shape, tuple):
         return mul(number, stride)
+    if not shape:
+        raise Refusal(f"a coordinate {number} needs a shape with modes (got none)")
     if len(shape) == 1:
         return crd2idx(number, shape[0], stride[0])
     if is_constant(number, 0):
@@ -57,6 +59,8 @@ def to_index(coord: Tree, shape: Tree) -> int:
     if not isinstance(coord, tuple):
         return _integer(coord)
     _ranks(coord, shape)
+    if not coord:
+        raise Refusal("the coordinate must have modes (got none)")
     coords, extents = flatten_to_tuple(coord), flatten_to_tuple(product_like(shape, coord))
     result: int = coords[-1]
     for c, s in list(zip(coords, extents, strict=True))[-2::-1]:
@@ -71,6 +75,8 @@ def idx2crd(index: Tree, shape: Tree) -> Tree:
         return transform(idx2crd, index, shape)
     if not isinstance(shape, tuple):
         return index
+    if not shape:
+        raise Refusal(f"a coordinate {index} needs a shape with modes (got none)")
     if is_constant(index, 0):
         return tuple(idx2crd(ZERO, mode) for mode in shape)
     result: list[Tree] = []

@@ -128,6 +128,8 @@ def downcast(n: int, layout: Layout) -> Layout:
 
 
 def _cast(n: int, layout: Layout, leaf: Any) -> Layout:
+    if n < 1:
+        raise Refusal(f"the factor must be at least 1 (got {n})")
     if isinstance(layout.shape, tuple):
         modes = [_cast(n, get_layout(layout, i), leaf) for i in range(layout.rank)]
         return Layout(tuple(m.shape for m in modes), tuple(m.stride for m in modes))

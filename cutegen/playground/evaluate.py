@@ -129,7 +129,7 @@ class _Machine:
         values = [self.value(x) for x in node.operands]
         if node.sign == "o":
             if len(values) == 3:
-                return FUNCTIONS["composition"]("o", (), tuple(values))
+                return FUNCTIONS["composition"]((), tuple(values))
             result = values[-1]
             for left in reversed(values[:-1]):
                 result = compose(left, result)
@@ -155,7 +155,7 @@ class _Machine:
         else:
             arguments = tuple(map(self.value, node.arguments))
             if node.name in TEMPLATES:
-                return TEMPLATES[node.name](node.name, (), arguments)
+                return TEMPLATES[node.name]((), arguments)
             found = atom(node.name, arguments)
         if found is not None:
             return found
@@ -181,7 +181,7 @@ class _Machine:
             if function.name in FUNCTIONS:
                 templates = tuple(map(self.value, function.arguments or ()))
                 arguments = tuple(map(self.value, node.arguments))
-                return FUNCTIONS[function.name](function.name, templates, arguments)
+                return FUNCTIONS[function.name](templates, arguments)
             if function.name in TEMPLATES or atom(function.name, ()) is not None:
                 raise self.fail(node, f"a type is made a value with braces: {function.name}<...>{{}}")
         value, arguments = self.value(function), tuple(map(self.value, node.arguments))
@@ -200,11 +200,11 @@ class _Machine:
         if node is member:
             raise self.fail(member, f"{member.name} needs parentheses: {member.name}()")
         templates = tuple(map(self.value, member.arguments))
-        return METHODS[member.name](f".{member.name}", templates, (value, *map(self.value, arguments)))
+        return METHODS[member.name](templates, (value, *map(self.value, arguments)))
 
     def print(self, node: Call, name: str) -> None:
         if len(node.arguments) != 1:
-            raise Refusal(f"{name} must have 1 arguments (got {len(node.arguments)})")
+            raise Refusal(f"there must be 1 argument (got {len(node.arguments)})")
         value = self.value(node.arguments[0])
         if name == "print_layout":
             self.out.append((False, print_layout(value)))

@@ -9,7 +9,7 @@ from cutegen.playground.complement import cosize
 from cutegen.playground.copies import CopyAtom, TiledCopy
 from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, shape_of, text
 from cutegen.playground.products import MmaOperation, TiledMma
-from cutegen.playground.table import grid, offsets
+from cutegen.playground.table import grid, has_offsets, offsets
 from cutegen.playground.tuples import product, rank
 
 __all__ = ["facts"]
@@ -51,6 +51,6 @@ def facts(value: Any, *, most_cells: int) -> dict[str, Any]:
     if isinstance(plain, Layout):
         size = int(product(plain.shape))
         found |= {"shape": plain.shape, "stride": plain.stride, "size": size, "cosize": int(cosize(plain))}
-        if size <= most_cells:
+        if size <= most_cells and has_offsets(value):
             found["table"] = grid(value) if rank(shape_of(value)) == 2 else offsets(value)
     return found

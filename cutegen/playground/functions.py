@@ -89,7 +89,9 @@ def _make_tensor(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 @FUNCTIONS.add("composition make_composed_layout", (2, 3))
 def _composition(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     if len(a) == 3:
-        return swizzled.compose(a[0], integer(a[1]), layout_argument(a[2]))
+        if not isinstance(a[0], (Swizzle, Layout)):
+            raise Refusal(f"a swizzle or a layout must be applied last (got {text(a[0])})")
+        return swizzled.compose(a[0], integer(a[1]), plain_layout(a[2]))
     return compose(*a)
 
 

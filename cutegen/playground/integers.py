@@ -24,6 +24,7 @@ __all__ = [
     "mul",
     "sign",
     "sub",
+    "whole",
 ]
 
 _LIMIT = 2**31
@@ -70,6 +71,13 @@ def is_constant(value: object, number: int) -> bool:
     return isinstance(value, Static) and int(value) == number
 
 
+def whole(value: object) -> int:
+    """An integer, as a plain one."""
+    if not isinstance(value, int):
+        raise Refusal(f"an integer is needed here (got a {type(value).__name__})")
+    return int(value)
+
+
 def _like(value: int, *operands: int) -> int:
     if not -_LIMIT <= value < _LIMIT:
         raise Refusal(f"every number must fit into 32 bits, as CuTe's int (got {value})")
@@ -78,19 +86,19 @@ def _like(value: int, *operands: int) -> int:
 
 def add(a: int, b: int) -> int:
     """``a + b``."""
-    return _like(int(a) + int(b), a, b)
+    return _like(whole(a) + whole(b), a, b)
 
 
 def sub(a: int, b: int) -> int:
     """``a - b``."""
-    return _like(int(a) - int(b), a, b)
+    return _like(whole(a) - whole(b), a, b)
 
 
 def mul(a: int, b: int) -> int:
     """``a * b``; a static 0 makes it a static 0."""
     if is_constant(a, 0) or is_constant(b, 0):
         return ZERO
-    return _like(int(a) * int(b), a, b)
+    return _like(whole(a) * whole(b), a, b)
 
 
 def _nonzero(b: int) -> None:
@@ -103,7 +111,7 @@ def div(a: int, b: int) -> int:
     _nonzero(b)
     if is_constant(a, 0):
         return ZERO
-    quotient = abs(int(a)) // abs(int(b))
+    quotient = abs(whole(a)) // abs(whole(b))
     return _like(quotient if (a < 0) == (b < 0) else -quotient, a, b)
 
 
@@ -112,7 +120,7 @@ def mod(a: int, b: int) -> int:
     _nonzero(b)
     if is_constant(a, 0) or is_constant(b, 1) or is_constant(b, -1):
         return ZERO
-    rest = abs(int(a)) % abs(int(b))
+    rest = abs(whole(a)) % abs(whole(b))
     return _like(-rest if a < 0 else rest, a, b)
 
 
@@ -123,27 +131,27 @@ def ceil_div_int(a: int, b: int) -> int:
 
 def minimum(a: int, b: int) -> int:
     """The smaller one; static when both are."""
-    return _like(min(int(a), int(b)), a, b)
+    return _like(min(whole(a), whole(b)), a, b)
 
 
 def maximum(a: int, b: int) -> int:
     """The larger one; static when both are."""
-    return _like(max(int(a), int(b)), a, b)
+    return _like(max(whole(a), whole(b)), a, b)
 
 
 def magnitude(a: int) -> int:
     """``abs(a)``."""
-    return _like(abs(int(a)), a)
+    return _like(abs(whole(a)), a)
 
 
 def sign(a: int) -> int:
     """-1, 0 or 1."""
-    return _like((a > 0) - (a < 0), a)
+    return _like((whole(a) > 0) - (a < 0), a)
 
 
 def gcd(a: int, b: int) -> int:
     """The greatest common divisor."""
-    x, y = abs(int(a)), abs(int(b))
+    x, y = abs(whole(a)), abs(whole(b))
     while y:
         x, y = y, x % y
     return _like(x, a, b)

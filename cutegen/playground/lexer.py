@@ -49,7 +49,7 @@ def tokens(source: str) -> list[Token]:
         match = _WORDS.match(source, at)
         if match is None:
             what = (
-                "a closing quote is missing" if source[at] == '"' else f"{source[at]!r} has no meaning here"
+                "a text must end with a quote" if source[at] == '"' else f"{source[at]!r} has no meaning here"
             )
             raise ExpressionError(what, source, (at, at + 1))
         kind = match.lastgroup or ""

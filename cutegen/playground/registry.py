@@ -31,15 +31,16 @@ class Function:
     templates: tuple[int, int]
     arguments: tuple[int, int]
 
-    def __call__(self, name: str, templates: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    def __call__(self, templates: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         """The value of a call."""
         for what, got, (low, high) in (
-            ("template arguments", len(templates), self.templates),
-            ("arguments", len(arguments), self.arguments),
+            ("template argument", len(templates), self.templates),
+            ("argument", len(arguments), self.arguments),
         ):
             if not low <= got <= high:
                 need = str(low) if low == high else f"at least {low}" if high == MANY else f"{low} to {high}"
-                raise Refusal(f"{name} must have {need} {what} (got {got})")
+                plural = "" if low == high == 1 else "s"
+                raise Refusal(f"there must be {need} {what}{plural} (got {got})")
         return self.body(templates, arguments)
 
 

@@ -10,7 +10,7 @@ from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, shap
 from cutegen.playground.swizzled import offset_of
 from cutegen.playground.tuples import get, product, rank
 
-__all__ = ["can_be_drawn", "extents", "grid", "offsets", "print_layout"]
+__all__ = ["can_be_drawn", "extents", "grid", "has_offsets", "offsets", "print_layout"]
 
 _RULE = "+-----------------------"
 
@@ -23,12 +23,21 @@ def extents(layout: Any) -> tuple[int, int]:
     return int(product(get(shape, 0))), int(product(get(shape, 1)))
 
 
+def has_offsets(value: Any) -> bool:
+    """Whether ``value`` is a layout, and none of its modes is empty."""
+    value = layout_of(value)
+    if isinstance(value, Composed):
+        value = value.inner
+    return isinstance(value, Layout) and _is_full(value.shape)
+
+
+def _is_full(shape: Any) -> bool:
+    return bool(shape) and all(map(_is_full, shape)) if isinstance(shape, tuple) else True
+
+
 def can_be_drawn(value: Any) -> bool:
     """Whether ``value`` is a layout of one or two modes."""
-    value = layout_of(value)
-    if isinstance(value, Composed) and not isinstance(value.inner, Layout):
-        return False
-    return isinstance(value, (Layout, Composed)) and 1 <= rank(shape_of(value)) <= 2
+    return has_offsets(value) and rank(shape_of(value)) <= 2
 
 
 def offsets(value: Any) -> list[int]:

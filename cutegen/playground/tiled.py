@@ -124,7 +124,7 @@ def _tile_shape(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 @FUNCTIONS.add("tile_size", (1, 1), (0, 1))
 def _tile_size(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     if isinstance(a[0], TiledCopy):
-        return FUNCTIONS["size"]("size", t, (a[0].tiler,))
+        return FUNCTIONS["size"](t, (a[0].tiler,))
     if len(t) != 1:
         raise Refusal("tile_size must have the mode: tile_size<0>(mma)")
     i = integer(t[0])
@@ -139,17 +139,17 @@ _SIZE = FUNCTIONS["size"]
 @FUNCTIONS.add("size thr_size", (1, 1), _PATH)
 def _size(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     if isinstance(a[0], TiledMma):
-        return _SIZE("size", t, (a[0].threads,))
+        return _SIZE(t, (a[0].threads,))
     if isinstance(a[0], TiledCopy):
-        return _SIZE("size", (0,), (a[0].layout_tv,))
-    return _SIZE("size", t, a)
+        return _SIZE((0,), (a[0].layout_tv,))
+    return _SIZE(t, a)
 
 
 # Of layouts and tensors
 
 
 def _as_method(name: str) -> None:
-    METHODS.add(name, (1, 1), _PATH)(lambda t, a: FUNCTIONS[name](name, t, a))
+    METHODS.add(name, (1, 1), _PATH)(lambda t, a: FUNCTIONS[name](t, a))
 
 
 for _name in ("shape", "stride", "size", "rank"):

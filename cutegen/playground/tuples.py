@@ -14,6 +14,7 @@ from cutegen.playground.integers import (
     ceil_div_int,
     is_constant,
     maximum,
+    mod,
     mul,
 )
 
@@ -300,6 +301,6 @@ def shape_div(a: Tree, b: Tree) -> Tree:
 
 
 def _shape_div(a: int, b: int) -> int:
-    if isinstance(a, Static) and isinstance(b, Static) and a % b and b % a:
+    if isinstance(a, Static) and isinstance(b, Static) and mod(a, b) and mod(b, a):
         raise Refusal(f"one of the two must divide the other (got {a} and {b})")
     return ceil_div_int(a, b)

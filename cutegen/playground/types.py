@@ -57,7 +57,7 @@ def _layout(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     _tuple(t, a)
     if any(isinstance(x, Major) for x in a):
         raise Refusal(
-            f"Layout must have a stride (got {text(a[1])})", "make_layout(Shape<...>{}, LayoutRight{})"
+            f"Layout must have a stride (got {text(a[-1])})", "make_layout(Shape<...>{}, LayoutRight{})"
         )
     return make_layout(a[0]) if len(a) == 1 else checked_layout(*a)
 
@@ -66,9 +66,9 @@ def _layout(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 def _swizzle(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     b, m, s = (int(integer(x)) for x in (a if len(a) == 3 else (*a, a[0])))
     if b < 0 or m < 0 or abs(s) < b:
-        raise Refusal(f"Swizzle<B,M,S> must have B >= 0, M >= 0 and abs(S) >= B (got {b},{m},{s})")
+        raise Refusal(f"B >= 0, M >= 0 and abs(S) >= B must hold (got {b},{m},{s})")
     if b + m + abs(s) > 30:
-        raise Refusal(f"Swizzle<B,M,S> must lie within 31 bits (got {b},{m},{s})")
+        raise Refusal(f"B + M + abs(S) must be at most 30 (got {b + m + abs(s)})")
     return Swizzle(b, m, s)
 
 
