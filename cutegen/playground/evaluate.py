@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cutegen.errors import ExpressionError
-from cutegen.playground import integers
+from cutegen.playground import integers, registry
 from cutegen.playground.algebra import remarks
 from cutegen.playground.functions import FUNCTIONS, checked_layout, compose
 from cutegen.playground.integers import Refusal, Static
-from cutegen.playground.layouts import Composed, Layout, Tensor, text
+from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, text
 from cutegen.playground.parser import Call, Literal, Member, Name, Node, Operation, Tuple, parse
 from cutegen.playground.table import print_layout
 from cutegen.playground.tensors import call
@@ -170,6 +170,8 @@ class _Machine:
         function = node.function
         if node.braces:
             value = self.value(function)
+            if isinstance(value, Pointer) and len(node.arguments) == 1:
+                return Pointer(registry.integer(self.value(node.arguments[0])))
             if node.arguments:
                 raise self.fail(node, "braces must be empty here", "write make_layout(shape, stride)")
             return value

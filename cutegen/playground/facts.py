@@ -7,7 +7,7 @@ from typing import Any
 from cutegen.layout.swizzle import Swizzle
 from cutegen.playground.complement import cosize
 from cutegen.playground.copies import CopyAtom, TiledCopy
-from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, shape_of, text
+from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, layout_of, shape_of, text
 from cutegen.playground.products import MmaOperation, TiledMma
 from cutegen.playground.table import grid, has_offsets, offsets
 from cutegen.playground.tuples import product, rank
@@ -15,6 +15,7 @@ from cutegen.playground.tuples import product, rank
 __all__ = ["facts"]
 
 _KINDS: tuple[tuple[type, str], ...] = (
+    (Pointer, "pointer"),
     (int, "integer"),
     (tuple, "tuple"),
     (Layout, "layout"),
@@ -46,8 +47,8 @@ def facts(value: Any, *, most_cells: int) -> dict[str, Any]:
     if isinstance(layout, Composed) and isinstance(layout.outer, Swizzle):
         found["swizzle"] = [layout.outer.b, layout.outer.m, layout.outer.s]
         found["offset"] = int(layout.offset)
-    if isinstance(value, Tensor):
-        found["offset"] = value.offset
+    if isinstance(value, (Tensor, Pointer)):
+        found["offset"] = value.offset if isinstance(value, Tensor) else int(value)
     if isinstance(plain, Layout):
         size = int(product(plain.shape))
         found |= {"shape": plain.shape, "stride": plain.stride, "size": size, "cosize": int(cosize(plain))}

@@ -9,7 +9,7 @@ from cutegen.layout.swizzle import Swizzle
 from cutegen.playground import algebra, complement, coordinates, copies, divide, swizzled, tensors, tuples
 from cutegen.playground.compact import Major, compact_order, make_layout, make_ordered_layout
 from cutegen.playground.integers import ZERO, Refusal, is_constant
-from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, shape_of, text
+from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, layout_of, shape_of, text
 from cutegen.playground.registry import (
     MANY,
     Table,
@@ -83,7 +83,7 @@ def _fragment_like(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 
 @FUNCTIONS.add("make_tensor", (1, 2))
 def _make_tensor(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
-    return Tensor(a[0].offset if len(a) == 2 and isinstance(a[0], Tensor) else 0, layout_argument(a[-1]))
+    return Tensor(int(a[0]) if isinstance(a[0], Pointer) else 0, layout_argument(a[-1]))
 
 
 @FUNCTIONS.add("composition make_composed_layout", (2, 3))

@@ -9,7 +9,7 @@ from cutegen.layout.swizzle import Swizzle
 from cutegen.playground.integers import Static
 from cutegen.playground.tuples import Tree, Underscore, rank
 
-__all__ = ["Composed", "Layout", "MixedBits", "Tensor", "layout_of", "shape_of", "text"]
+__all__ = ["Composed", "Layout", "MixedBits", "Pointer", "Tensor", "layout_of", "shape_of", "text"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,12 @@ class Layout:
     def rank(self) -> int:
         """The number of modes."""
         return rank(self.shape)
+
+
+class Pointer(int):
+    """Where a tensor begins, a ``counting_iterator<int>``."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ def text(value: Any) -> str:
     """What ``cute::print`` prints."""
     if isinstance(value, Static):
         return f"_{int(value)}"
+    if isinstance(value, Pointer):
+        return f"counting_iter({int(value)})"
     if isinstance(value, tuple):
         return f"({','.join(map(text, value))})"
     if isinstance(value, Layout):
@@ -86,7 +94,7 @@ def text(value: Any) -> str:
     if isinstance(value, Composed):
         return f"{text(value.outer)} o {text(value.offset)} o {text(value.inner)}"
     if isinstance(value, Tensor):
-        return f"counting_iter({value.offset}) o {text(value.layout)}"
+        return f"{text(Pointer(value.offset))} o {text(value.layout)}"
     if isinstance(value, Swizzle):
         return f"Sw<{value.b},{value.m},{value.s}>"
     if isinstance(value, MixedBits):

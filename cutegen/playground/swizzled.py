@@ -184,7 +184,10 @@ def inverse(layout: Any, *, left: bool) -> Any:
     if not isinstance(layout, Composed) or not isinstance(layout.outer, Swizzle):
         raise Refusal(f"an inverse must be taken of a layout or a swizzled layout (got {text(layout)})")
     inner = inverse(layout.inner, left=left)
-    if not is_constant(layout.offset, 0):
+    if not isinstance(layout.offset, Static):
+        need = "CuTe inverts a swizzled layout only when its offset is static"
+        raise Refusal(f"{need} (got {text(layout.offset)})", f"write _{int(layout.offset)}")
+    if layout.offset != 0:
         return compose(inner, sub(ZERO, _number(layout.offset)), layout.outer)
     y, z = (crd2idx(Static(mask), inner.shape, inner.stride) for mask in masks(layout.outer))
     if not (isinstance(y, Static) and isinstance(z, Static)):

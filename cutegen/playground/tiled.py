@@ -10,7 +10,7 @@ from cutegen.playground.compact import make_layout
 from cutegen.playground.copies import CopyAtom, CopyOperation, ThrCopy, TiledCopy, make_tiled_copy
 from cutegen.playground.functions import compose, tree
 from cutegen.playground.integers import ONE, Refusal
-from cutegen.playground.layouts import Composed, Layout, Tensor, shape_of, text
+from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, shape_of, text
 from cutegen.playground.modes import FUNCTIONS, layout_mode
 from cutegen.playground.products import MmaOperation, ThrMma, TiledMma, make_tiled_mma, tiled_copy_of
 from cutegen.playground.registry import MANY, Table, integer, layout_argument, plain_layout
@@ -165,7 +165,7 @@ def _layout(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 def _data(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     if not isinstance(a[0], Tensor):
         raise Refusal(f"only a tensor has data() (got {text(a[0])})", "make_tensor(layout)")
-    return int(a[0].offset)
+    return Pointer(a[0].offset)
 
 
 def _part(name: str, attribute: str) -> None:

@@ -12,7 +12,7 @@ from cutegen.playground.compact import Major, make_layout
 from cutegen.playground.copies import BITS, CopyOperation, copy_atom, copy_operation
 from cutegen.playground.functions import checked_layout
 from cutegen.playground.integers import Refusal, Static
-from cutegen.playground.layouts import Layout, Tensor, text
+from cutegen.playground.layouts import Pointer, text
 from cutegen.playground.products import MmaOperation, mma_operation
 from cutegen.playground.registry import MANY, Table, integer
 from cutegen.playground.tuples import ANY, is_static
@@ -74,7 +74,7 @@ def _swizzle(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 
 @TEMPLATES.add("counting_iterator", (1, 1))
 def _counting(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
-    return Tensor(0, Layout(Static(1), Static(0)))
+    return Pointer(0)
 
 
 @TEMPLATES.add("MMA_Atom", (1, 1))

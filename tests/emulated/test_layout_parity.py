@@ -16,14 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from cutegen.atoms import MMA_ATOMS
 from cutegen.errors import ExpressionError
 from cutegen.playground import evaluate, text
 from cutegen.toolchain import find_toolchain
-from tests.support.layout_expressions import MMA_OPERATIONS, Expressions
+from tests.support.layout_expressions import Expressions
 
-COUNT = int(os.environ.get("CUTEGEN_LAYOUT_EXPRESSIONS", "220"))
+COUNT = int(os.environ.get("CUTEGEN_LAYOUT_EXPRESSIONS", "150"))
 SEED = int(os.environ.get("CUTEGEN_LAYOUT_SEED", "0"))
 REFUSED = 24
+CHOSEN = Path(__file__).parents[1] / "data/layout_expressions.txt"
 
 HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
 
@@ -73,7 +75,7 @@ def compile_program(source: str, directory: Path, *options: str) -> subprocess.C
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def printed_by_cute(expressions: list[str], directory: Path) -> list[str]:
+def printed_by_cute(shared: str, expressions: list[str], directory: Path) -> list[str]:
     """What ``cute::print`` prints of each; one program, one function for each expression."""
     functions = "".join(
         f'void f{i}() {{ print({e}); printf("%c", 0); }}\n' for i, e in enumerate(expressions)
@@ -81,12 +83,20 @@ def printed_by_cute(expressions: list[str], directory: Path) -> list[str]:
     calls = "".join(f"  f{i}();\n" for i in range(len(expressions)))
     program = directory / "layouts"
     # -O1 compiles quicker than -O0: less code is written out.
-    done = compile_program(
-        f"{HEAD}{functions}int main() {{\n{calls}}}\n", directory, "-O1", "-o", str(program)
-    )
-    assert done.returncode == 0, f"{done.stderr[:6000]}"
+    source = f"{HEAD}{shared}{functions}int main() {{\n{calls}}}\n"
+    done = compile_program(source, directory, "-O1", "-o", str(program))
+    errors = [line for line in done.stderr.splitlines() if "error:" in line or "layouts.cpp:" in line]
+    assert done.returncode == 0, "\n".join(errors[:20])
     ran = subprocess.run([program], capture_output=True, text=True, check=True)
     return ran.stdout.split("\0")[:-1]
+
+
+def chosen() -> tuple[str, list[str]]:
+    """Definitions, and expressions that use them."""
+    lines = CHOSEN.read_text().splitlines()
+    shared = [line for line in lines if line.startswith("auto ")]
+    expressions = [line for line in lines if line and not line.startswith(("auto ", "//"))]
+    return "\n".join(shared) + "\n", expressions + [f"MMA_Atom<{name}>{{}}" for name in MMA_ATOMS]
 
 
 def differences(found: list[str], wanted: list[tuple[str, str]]) -> list[str]:
@@ -101,16 +111,15 @@ def differences(found: list[str], wanted: list[tuple[str, str]]) -> list[str]:
 def test_the_expressions_use_every_operation() -> None:
     found = expectation()
     assert len(found.accepted) == COUNT
-    if COUNT >= 220:
+    if COUNT >= 150:
         assert found.operations == {
             name.removeprefix("op_") for name in dir(Expressions) if name[:3] == "op_"
         }
 
 
 def test_it_prints_what_cute_prints(tmp_path: Path) -> None:
-    wanted = [*expectation().accepted]
-    wanted += [(f"make_tiled_mma({op}{{}})", "") for op in MMA_OPERATIONS]
-    wanted[COUNT:] = [(e, text(evaluate(e).value)) for e, _ in wanted[COUNT:]]
+    shared, expressions = chosen()
+    wanted = [*expectation().accepted, *((e, text(evaluate(shared + e).value)) for e in expressions)]
     tables = [
         "Layout<Shape<_4,_8>,Stride<_8,_1>>{}",
         "composition(Swizzle<2,0,3>{}, Layout<Shape<_8,_8>,Stride<_8,_1>>{})",
@@ -119,7 +128,7 @@ def test_it_prints_what_cute_prints(tmp_path: Path) -> None:
     # print_layout prints by itself, so its value is printed in place of another expression's.
     calls = [f'(print_layout({t}), "")' for t in tables]
     wanted += [(c, evaluate(f"print_layout({t})").printed) for c, t in zip(calls, tables, strict=True)]
-    found = printed_by_cute([expression for expression, _ in wanted], tmp_path)
+    found = printed_by_cute(shared, [expression for expression, _ in wanted], tmp_path)
     wrong = differences(found, wanted)
     assert not wrong, f"{len(wrong)} of {len(wanted)} differ\n" + "\n".join(wrong[:10])
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["MMA_OPERATIONS", "Expressions"]
+__all__ = ["Expressions"]
 
 _NAMED = {*range(11), 12, 16, 24, 32, 64, 96, 128, 256, 512, 1024}
 
-MMA_OPERATIONS = (
+_MMAS = (
     "SM80_16x8x16_F32BF16BF16F32_TN",
     "SM80_16x8x8_F32TF32TF32F32_TN",
     "SM80_8x8x4_F64F64F64F64_TN",
@@ -276,7 +276,7 @@ class Expressions:
         return f"{copy}.get_slice({self.rng.randrange(a * b)}).partition_{self.rng.choice('SD')}({tensor})"
 
     def mma(self) -> str:
-        operation = self.rng.choice(MMA_OPERATIONS)
+        operation = self.rng.choice(_MMAS)
         threads = self.rng.choice(
             ("", ", Layout<Shape<_2,_2,_1>>{}", ", Layout<Shape<_2,_4,_1>,Stride<_4,_1,_0>>{}")
         )

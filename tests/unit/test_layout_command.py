@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,25 @@ def test_the_example_prints_what_its_c_plus_plus_prints() -> None:
         "begins:  counting_iter(8259) o (_8,_8):(_8,_512)",
     ]
     assert "\n".join(lines) in (ROOT / "docs/layout.md").read_text()
+
+
+def shown(page: str) -> list[tuple[str, list[str]]]:
+    """Command lines of a page with the lines that it shows below each."""
+    found: list[tuple[str, list[str]]] = []
+    text_of_page = (ROOT / "docs" / page).read_text()
+    for block in re.findall(r"^```console\n(.*?)^```", text_of_page, re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line, []))
+            elif found:
+                found[-1][1].append(line)
+    return [(line, lines) for line, lines in found if line.startswith("$ cutegen layout '")]
+
+
+@pytest.mark.parametrize(("line", "wanted"), [*shown("layout.md"), *shown("cli.md")])
+def test_the_pages_show_what_is_printed(line: str, wanted: list[str]) -> None:
+    found = invoke(*shlex.split(line)[2:])
+    assert [x.rstrip() for x in (found.stdout + found.stderr).splitlines()] == wanted
 
 
 def test_a_layout_is_drawn_as_cute_draws_it() -> None:
