@@ -19,6 +19,7 @@ __all__ = [
     "ConfigValueError",
     "CutegenError",
     "CutegenWarning",
+    "ExpressionError",
     "LaunchError",
     "SanitizerError",
     "SourceError",
@@ -215,3 +216,53 @@ class LaunchError(CutegenError):
     """The driver refused to load or to launch a kernel."""
 
     exit_code = 5
+
+
+class ExpressionError(CutegenError):
+    """An expression of layout algebra cannot be read, or CuTe would refuse it.
+
+    Args:
+        message: What must be, and what was got.
+        expression: The whole expression.
+        place: Where in it the fault lies: its first character, and the one after its last.
+        fix: A way out, if there is one worth naming.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, expression: str, place: tuple[int, int], fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.expression = expression
+        self.place = place
+        self.fix = fix
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.message, self.expression, self.place, self.fix))
+
+    @property
+    def line(self) -> int:
+        """The line of the fault, counted from 1."""
+        return self.expression.count("\n", 0, self.place[0]) + 1
+
+    @property
+    def column(self) -> int:
+        """The column of the fault, counted from 1."""
+        return self.place[0] - (self.expression.rfind("\n", 0, self.place[0]) + 1) + 1
+
+    def __str__(self) -> str:
+        lines = self.expression.splitlines() or [""]
+        shown = lines[min(self.line, len(lines)) - 1]
+        width = min(self.place[1] - self.place[0], max(1, len(shown) - self.column + 1))
+        marked = ["^" * max(1, width)] if width == 1 else ["^" + "~" * (width - 1)]
+        head = f"line {self.line}: {self.message}" if len(lines) > 1 else self.message
+        # NOTE: a tab must stand above a tab for the caret to stand below its place.
+        pad = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1])
+        rest = [f"  {shown}", f"  {pad}{marked[0]}"] + ([f"  fix: {self.fix}"] if self.fix else [])
+        return "\n".join([head, *rest])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error with its place as a JSON-ready dictionary."""
+        place = {"line": self.line, "column": self.column}
+        facts = {"expression": self.expression, "fix": self.fix}
+        return {"error": type(self).__name__, "message": self.message, **facts, **place}

@@ -31,6 +31,7 @@ __all__ = [
     "planned",
     "read_config",
     "read_document",
+    "read_program",
     "style_option",
     "target_option",
 ]
@@ -97,11 +98,16 @@ def read_document(path: str) -> Document:
     return parse(read_text(path), path)
 
 
-def _read_stdin() -> bytes:
+def read_program() -> str:
+    """The program of layout algebra that standard input has."""
+    return decode(_read_stdin("program"), _STDIN)
+
+
+def _read_stdin(what: str = "config") -> bytes:
     if sys.stdin is None:
-        raise ConfigError(f"{_STDIN}: is closed; name a file, or pipe a config in")
+        raise ConfigError(f"{_STDIN}: is closed; name a file, or pipe a {what} in")
     if sys.stdin.isatty():
-        say("reading a config from the terminal; Ctrl-D ends it", err=True)
+        say(f"reading a {what} from the terminal; Ctrl-D ends it", err=True)
     try:
         return read_bounded(sys.stdin.buffer, _STDIN)
     except (OSError, ValueError) as exc:

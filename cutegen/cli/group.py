@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "emulate": "Run a CUDA file on the CPU and find its races and wrong accesses.",
     "matrix": "Check and build all combinations of a matrix file.",
     "fuzz": "Try random configs: what the rules accept must work, what they refuse must not.",
+    "layout": "Evaluate CuTe's layout algebra and print what CuTe prints.",
     "schema": "Print the JSON Schema of a config file.",
     "rules": "List the rules that a config must keep, with reason and source.",
     "doctor": "Say what was found of compiler, headers and driver, and what is missing.",

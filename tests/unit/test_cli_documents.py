@@ -57,6 +57,7 @@ def test_documents_of_the_machine(fakes: Fakes, tmp_path: Path) -> None:
     archive = str(tmp_path / "a.tar")
     for args, name in (
         (["rules"], "`rules`"),
+        (["layout", "(_8,_4):(_4,_1)"], "`layout`"),
         (["doctor"], "`doctor`"),
         (["cache", "ls"], "`cache ls`"),
         (["cache", "info"], "`cache info`"),

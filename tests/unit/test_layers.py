@@ -18,7 +18,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors version",
         "settings install dtypes arch cards yamlwrite yamlread",
         "layout atoms wgmma_atoms numerics",
-        "problem config schema schema_errors schema_hints loader",
+        "problem config schema schema_errors schema_hints loader playground",
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows "
         "resources_collective plan_collective occupancy workload advise",
         "render wgmma_context collective_context idiomatic seal reference exact_inputs launch_spec "
