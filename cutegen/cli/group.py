@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "check": "Tell whether configs can work, without a compiler.",
     "render": "Print the CUDA source of a kernel.",
     "explain": "Show a config with every 'auto' filled in, and what follows from it.",
+    "draw": "Draw layouts, copies and the pipeline of a kernel.",
     "run": "Build a kernel, run it on random inputs and compare with float64.",
     "bench": "Measure kernels against torch.mm and others on this GPU.",
     "emulate": "Run a CUDA file on the CPU and find its races and wrong accesses.",
