@@ -178,7 +178,7 @@ def _shared(
             for b in range(per_line)
         ),
         corner="byte \\ bank",
-        size=(38.0 if per_line <= 16 else 24.0, 26.0),
+        size=(38.0 if per_line <= 16 else 30.0, 26.0),
         colours=HUES,
         notes=notes or ("cp.async.cg: the hardware counts no wavefronts.",),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutegen.atoms import MmaAtom
 from cutegen.layout.algebra import Layout
 from cutegen.pictures.colours import HUES
+from cutegen.pictures.fragments import Owner, Run, cells_of_runs, is_down, runs, value_words
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.words import PicturePlan, subtitle
 from cutegen.plan import WgmmaPlan
@@ -38,7 +39,7 @@ def mma_picture(plan: PicturePlan, label: str = "") -> Picture:
         title=f"MMA operation {atom.name}",
         subtitle=subtitle(plan, label),
         panels=(
-            (None, _fragment("B", b, (k, n), "k \\ n", down=True)),
+            (None, _fragment("B", b, (k, n), "k \\ n")),
             (_fragment("A", a, (m, k), "m \\ k"), _fragment("C", c, (m, n), "m \\ n")),
         ),
         notes=(
@@ -60,50 +61,28 @@ def _who(atom: MmaAtom) -> str:
 
 def _fragment(
     name: str,
-    owners: dict[tuple[int, int], tuple[int, int]],
+    owners: dict[tuple[int, int], Owner],
     extents: tuple[int, int],
     corner: str,
-    *,
-    down: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Grid:
-    """A fragment; neighbouring values of one thread, along the rows or ``down``, share a cell."""
-    letter, cells = name.lower(), []
-    step = (1, 0) if down else (0, 1)
-    done: set[tuple[int, int]] = set()
-    for row in range(extents[0]):
-        for column in range(extents[1]):
-            if (row, column) in done:
-                continue
-            thread, value = owners[row, column]
-            run = 1
-            while owners.get((row + step[0] * run, column + step[1] * run)) == (thread, value + run):
-                done.add((row + step[0] * run, column + step[1] * run))
-                run += 1
-            values = (
-                f"{letter}{value}"
-                if run == 1
-                else f"{letter}{value},{letter}{value + 1}"
-                if run == 2
-                else f"{letter}{value}..{letter}{value + run - 1}"
-            )
-            cells.append(
-                Cell(
-                    row=row,
-                    column=column,
-                    rows=run if down else 1,
-                    columns=1 if down else run,
-                    label=(f"T{thread}", values),
-                    group=thread % len(HUES),
-                    tip=f"thread {thread}: {values}",
-                    key=f"T{thread}",
-                )
-            )
+    """A fragment of a thread's registers."""
+    letter, down = name.lower(), is_down(owners)
+
+    def tip(run: Run) -> str:
+        return f"thread {run.owner[0]}: {value_words(letter, run.owner[1], run.length)}"
+
     return Grid(
         title=name,
         rows=extents[0],
         columns=extents[1],
-        cells=tuple(cells),
+        cells=cells_of_runs(
+            list(runs(owners, extents, down=down)),
+            letter,
+            down=down,
+            group=lambda run: run.owner[0] % len(HUES),
+            tip=tip,
+        ),
         row_names=tuple(map(str, range(extents[0]))),
         column_names=tuple(map(str, range(extents[1]))),
         corner=corner,

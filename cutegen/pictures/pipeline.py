@@ -13,6 +13,7 @@ __all__ = ["kernel_pipeline", "ring_legend"]
 
 _K_TILE = 132.0  # pixels of a k-tile, at least
 _BLOCK = 34.0  # of a k-block, at least
+_STORE = 0.4  # of a k-block's time: storing what passed through registers
 _FETCH = 0.45  # of a k-block's time where fragments have one buffer: first the copy, then the MMA
 
 
@@ -72,12 +73,20 @@ class _Run:
         return self.plan.a.copy.asynchronous and self.plan.b.copy.asynchronous
 
     @property
+    def held(self) -> int:
+        """Lanes of what waits in registers: one, or none if all copies are cp.async."""
+        return 0 if self.asynchronous else 1
+
+    @property
     def s2r(self) -> int:
-        return self.stages + 1
+        return self.held + self.stages + 1
 
     @property
     def mma(self) -> int:
-        return self.stages + 2
+        return self.s2r + 1
+
+    def lane_of(self, slot: int) -> int:
+        return 1 + self.held + slot
 
     def slot(self, k_tile: int) -> int:
         return k_tile % self.stages
@@ -103,8 +112,22 @@ class _Run:
 
     def store(self, k_tile: int, at: float) -> None:
         """What passed through registers is written to its slot; nothing for cp.async."""
-        if not self.asynchronous and k_tile in self.issued:
-            self.issued[k_tile] = at
+        if self.asynchronous or k_tile not in self.issued:
+            return
+        slot, begin = self.slot(k_tile), at - _STORE
+        self.bars.append(
+            Bar(
+                lane=1,
+                start=self.issued[k_tile],
+                end=begin,
+                label=str(k_tile),
+                group=slot,
+                kind="full",
+                k_tile=k_tile,
+                tip=f"k-tile {k_tile} in registers",
+            )
+        )
+        self.issued[k_tile] = begin
 
     def wait(self, k_tile: int) -> None:
         """A k-tile has arrived for all threads; before that its slot is being filled."""
@@ -118,7 +141,7 @@ class _Run:
             slot = self.slot(k_tile)
             self.bars.append(
                 Bar(
-                    lane=1 + slot,
+                    lane=self.lane_of(slot),
                     start=self.issued[k_tile],
                     end=self.now,
                     label=str(k_tile),
@@ -133,7 +156,7 @@ class _Run:
         slot = self.slot(k_tile)
         self.bars.append(
             Bar(
-                lane=1 + slot,
+                lane=self.lane_of(slot),
                 start=start,
                 end=end,
                 label=str(k_tile),
@@ -166,6 +189,7 @@ class _Run:
             begin = self.now
             self.load(k_tile, self.now + 0.5)
             self.now += 1.5
+            self.store(k_tile, self.now)
             self.wait(k_tile)
             self.use(k_tile, self.now, self.now + self.blocks)
             self.blocks_in_turn(k_tile)
@@ -243,6 +267,7 @@ class _Run:
         read = "ldmatrix" if self.plan.a.read is not None and "LDSM" in self.plan.a.read.op else "loads"
         lanes = (
             Lane(name=f"G2S ({copies})"),
+            *([Lane(name="registers", kind="ring")] * self.held),
             *(Lane(name=f"slot {slot}", kind="ring") for slot in range(self.stages)),
             Lane(name=f"S2R ({read})"),
             Lane(name="MMA"),

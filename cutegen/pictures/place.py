@@ -223,8 +223,8 @@ def _label(
     """Lines of words in the middle of a box, as large as they fit; the first is heavier."""
     if not label:
         return
-    widest = max(text_width(text, 1.0) for text in label)
-    size = min(10.0, (height - 2) / (len(label) * 1.12), (width - 2.5) / (widest * 1.04))
+    widest = max(text_width(text, 1.1 if len(label) > 1 else 1.0) for text in label)
+    size = min(10.0, (height - 2) / (len(label) * 1.12), (width - 2.5) / (widest * _WIDER))
     if size < _SMALLEST:
         return
     size = int(size * 2) / 2

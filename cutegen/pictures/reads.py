@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cutegen.dtypes import dtype
 from cutegen.lint.traffic import shared_accesses, targets
 from cutegen.operands import operand_coords
 from cutegen.operands.model import SharedRead, Which
 from cutegen.pictures.colours import HUES
+from cutegen.pictures.fragments import Run, cells_of_runs, is_down, run_size, runs, value_words
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.smem import read_kind
 from cutegen.pictures.tile import LINE, SmemTile, kernel_tile
@@ -69,9 +71,10 @@ def s2r_picture(plan: KernelPlan, which: Which, label: str = "") -> Picture:
             ),
         ),
         notes=(
-            f"The first of {count(read.copies, 'copy')} by {read.op} that each "
-            "warp makes in a "
-            f"k-block, as warp 0 makes it. L is the lane that supplies the address of {unit} of {width} B; "
+            f"The first of {count(read.copies, 'copy')} by {read.op} that each warp makes in a k-block, as "
+            "warp 0 "
+            f"makes it. L is the lane that supplies the address of {unit} of {width} B; L0+1: one more "
+            "does. It is "
             f"coloured by {colour}.",
         ),
     )
@@ -84,7 +87,7 @@ def _read(operand: OperandPlan) -> SharedRead:
 
 
 def _matrices(plan: KernelPlan, operand: OperandPlan) -> int:
-    size = {"a": kernel_tile, "b": kernel_tile}[operand.which](plan, operand.which).size
+    size = dtype(plan.config.operand(operand.which).dtype).bytes
     return _read(operand).vector * size // 4
 
 
@@ -122,7 +125,13 @@ def _sources(tile: SmemTile, lanes: list[int], rows: list[int], width: int, ldma
     """Rows of the tile that the copy touches, vector by vector."""
     step = max(1, width // tile.size)
     found, cells = _by_address(lanes), []
-    columns = min(tile.columns // step, 32)
+    touched = max(
+        column
+        for row in rows
+        for column in range(tile.columns // step)
+        if tile.offset(row, column * step) in found
+    )
+    columns = min(tile.columns // step, -(-(touched + 1) // 4) * 4)
     for index, row in enumerate(rows):
         for column in range(columns):
             offset = tile.offset(row, column * step)
@@ -140,7 +149,7 @@ def _sources(tile: SmemTile, lanes: list[int], rows: list[int], width: int, ldma
         column_names=tuple(f"{across} {column * step}" for column in range(columns)),
         size=(40.0 if columns <= 16 else 28.0, 22.0),
         colours=HUES,
-        notes=(f"Rows that this copy touches, of {tile.rows}.",),
+        notes=(f"Of {tile.rows} rows and {tile.columns} columns, those around what this copy touches.",),
     )
 
 
@@ -180,40 +189,42 @@ def _landing(
     tile: SmemTile, found: dict[tuple[int, int], list[Arrival]], vector: int, ldmatrix: bool
 ) -> Grid:
     """Elements that arrive: thread and value; rows and columns that no element is in are left out."""
-    mns, ks = sorted({mn for mn, _ in found}), sorted({k for _, k in found})
-    rows, columns = {mn: i for i, mn in enumerate(mns)}, {k: i for i, k in enumerate(ks)}
+    arrived = {((mn, k) if tile.along_k else (k, mn)): who for (mn, k), who in found.items()}
+    row_of = {row: index for index, row in enumerate(sorted({row for row, _ in arrived}))}
+    column_of = {column: index for index, column in enumerate(sorted({column for _, column in arrived}))}
+    at = {(row_of[row], column_of[column]): who for (row, column), who in arrived.items()}
+    lowest = {place: (who[0].lane, who[0].value) for place, who in at.items()}
+    down, extents = is_down(lowest), (len(row_of), len(column_of))
+    shown = list(runs(lowest, extents, down=down))
     per_register = max(1, 4 // tile.size)
-    cells = []
-    for (mn, k), who in found.items():
-        first = who[0]
-        more = f", also T{', T'.join(str(a.lane) for a in who[1:])}" if len(who) > 1 else ""
-        cells.append(
-            Cell(
-                row=rows[mn],
-                column=columns[k],
-                label=(f"T{first.lane}", f"V{first.value}"),
-                group=first.value // per_register if ldmatrix else first.lane % len(HUES),
-                tip=(
-                    f"({mn},{k}): thread {first.lane}, value {first.value}, register "
-                    f"{first.value // per_register}{more}"
-                ),
-                key=f"T{first.lane}",
-            )
-        )
-    mode = "m" if tile.which == "a" else "n"
-    small = len(columns) > 16
-    shared = max(len(who) for who in found.values())
+
+    def tip(run: Run) -> str:
+        others = ", ".join(f"T{arrival.lane}" for arrival in at[run.row, run.column][1:])
+        words = value_words("V", run.owner[1], run.length)
+        register = run.owner[1] // per_register
+        return f"thread {run.owner[0]}: {words}, register {register}{', also ' if others else ''}{others}"
+
+    shortest = min(run.length for run in shown)
+    wide, high = run_size(shortest, 24.0, down=down)
+    shared = max(len(who) for who in at.values())
     notes = [f"T is the lane, V which of the {count(vector, 'value')} that it gets from this copy."]
     if shared > 1:
         notes.append(f"Each goes to {shared} lanes; the lowest is named.")
+    names = tile.modes
     return Grid(
         title="Where the elements go",
-        rows=len(rows),
-        columns=len(columns),
-        cells=tuple(sorted(cells, key=lambda cell: (cell.row, cell.column))),
-        row_names=tuple(f"{mode} {mn}" for mn in mns),
-        column_names=tuple(f"k {k}" for k in ks),
-        size=(24.0 if small else 30.0, 24.0),
+        rows=extents[0],
+        columns=extents[1],
+        cells=cells_of_runs(
+            shown,
+            "V",
+            down=down,
+            group=lambda run: run.owner[1] // per_register if ldmatrix else run.owner[0] % len(HUES),
+            tip=tip,
+        ),
+        row_names=tuple(f"{names[0]} {row}" for row in row_of),
+        column_names=tuple(f"{names[1]} {column}" for column in column_of),
+        size=(wide, high),
         colours=HUES,
         notes=tuple(notes),
     )

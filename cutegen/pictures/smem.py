@@ -20,7 +20,7 @@ from cutegen.plan import KernelPlan, OperandPlan, WgmmaPlan, derive
 __all__ = ["address_grid", "coordinate_grid", "first_phase", "read_kind", "smem_picture", "without_swizzle"]
 
 _ROWS = 16  # shown in detail
-_MOST_PLACES = 16  # of a row, in detail
+_MOST_PLACES = 8  # of a row, in detail
 _OVERVIEW = 320.0  # pixels of the longer side of an overview
 
 Paint = Callable[[int, int, int], Cell | None]
@@ -56,8 +56,7 @@ def smem_picture(plan: PicturePlan, which: Which, label: str = "") -> Picture:
         if tile.groups <= len(HUES) or g % (tile.groups // 8) == 0
     )
     if any(phases):
-        reader = "first wavefront of the first read of warp 0, if none conflicts"
-        legend += (Key(colour="", label=f"thick: {reader}", kind="marked"),)
+        legend += (Key(colour="", label="thick: the first phase of warp 0's first read", kind="marked"),)
     last = _addresses(tile, phases[1])
     return Picture(
         what=f"smem-{which}",
@@ -242,15 +241,13 @@ def _addresses(tile: SmemTile, phase: set[int]) -> Grid:
     rows, columns = _shown(tile)
     last = max(unit.offset for unit in tile.units if unit.row < rows and unit.column < columns)
     lines = range(min(_ROWS, last // LINE + 1))
-    units = tile.columns // tile.unit
-    colours = of_groups(units if units > len(HUES) else max(units, 2))
 
     def paint(row: int, column: int, offset: int) -> Cell:
         return Cell(
             row=row,
             column=column,
             label=(f"{down} {row}", f"{across} {column * tile.unit}"),
-            group=column,
+            group=column % len(HUES),
             tip=_tip(tile, row, column, offset),
             key=f"{row},{column * tile.unit}",
             marked=offset in phase,
@@ -262,8 +259,8 @@ def _addresses(tile: SmemTile, phase: set[int]) -> Grid:
         paint,
         lines=lines,
         unit_bytes=tile.unit * tile.size,
-        colours=colours,
-        notes=(f"Coloured by {across}: the cells of a column of the tile have one colour.",),
+        colours=HUES,
+        notes=(f"Coloured by {across}: a column of the tile has one colour, of eight.",),
     )
 
 

@@ -10,6 +10,7 @@ from cutegen.layout.algebra import Layout
 from cutegen.operands import operand_coords
 from cutegen.operands.model import OutputPlan
 from cutegen.pictures.colours import HUES
+from cutegen.pictures.fragments import Run, cells_of_runs, is_down, run_size, runs, value_words
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.words import PicturePlan, count, subtitle
 from cutegen.plan import KernelPlan, WgmmaPlan
@@ -116,49 +117,40 @@ def _notes(plan: PicturePlan, found: Owners, tensor: Tensor) -> tuple[str, ...]:
 
 def _detail(found: Owners, tensor: Tensor) -> Grid:
     rows, columns = (min(extent, most) for extent, most in zip(found.extents, _DETAIL, strict=True))
-    cells: list[Cell] = []
-    for row in range(rows):
-        column = 0
-        while column < columns:
-            thread, value = found.held[row, column][0]
-            run = 1
-            while column + run < columns and found.held[row, column + run][0] == (thread, value + run):
-                run += 1
-            cells.append(_cell(found, row, column, run))
-            column += run
-    down, across = _MODES[tensor]
-    shown = f"{down} 0 to {rows - 1} of {found.extents[0]}, {across} 0 to {columns - 1} of {found.extents[1]}"
-    narrow = all(cell.columns > 1 for cell in cells)
+    lowest = {place: held[0] for place, held in found.held.items()}
+    down = is_down(lowest)
+    shown = list(runs(lowest, (rows, columns), down=down))
+    row_mode, column_mode = _MODES[tensor]
+    shortest = min(run.length for run in shown)
+
+    def tip(run: Run) -> str:
+        others = ", ".join(f"T{thread}" for thread, _ in found.held[run.row, run.column][1:9])
+        words = value_words("V", run.owner[1] % found.per_block, run.length)
+        return f"({run.row},{run.column}): thread {run.owner[0]} {words}{', also ' if others else ''}{others}"
+
+    wide, high = run_size(shortest, 26.0, down=down)
     return Grid(
-        title=f"{down} and {across}, element by element",
+        title=f"{row_mode} and {column_mode}, element by element",
         rows=rows,
         columns=columns,
-        cells=tuple(cells),
+        cells=cells_of_runs(
+            shown,
+            "V",
+            down=down,
+            group=lambda run: run.owner[0] % len(HUES),
+            tip=tip,
+            local=found.per_block,
+        ),
         row_names=tuple(map(str, range(rows))),
         column_names=tuple(map(str, range(columns))),
-        corner=f"{down} \\ {across}",
-        size=(22.0 if narrow else 30.0, 26.0),
+        corner=f"{row_mode} \\ {column_mode}",
+        size=(wide, high),
         colours=HUES,
-        notes=(f"Coloured by thread mod 8. Shown: {shown}.",),
-    )
-
-
-def _cell(found: Owners, row: int, column: int, run: int) -> Cell:
-    held = found.held[row, column]
-    thread, value = held[0]
-    local = value % found.per_block
-    values = (
-        f"V{local}" if run == 1 else f"V{local},{local + 1}" if run == 2 else f"V{local}-{local + run - 1}"
-    )
-    others = f", also {', '.join(f'T{t}' for t, _ in held[1:9])}" if len(held) > 1 else ""
-    return Cell(
-        row=row,
-        column=column,
-        columns=run,
-        label=(f"T{thread}", values),
-        group=thread % len(HUES),
-        tip=f"({row},{column}): thread {thread} {values}{others}",
-        key=f"T{thread}",
+        notes=(
+            f"Coloured by thread mod 8. Shown: {row_mode} 0 to {rows - 1} of {found.extents[0]}, "
+            f"{column_mode} 0 "
+            f"to {columns - 1} of {found.extents[1]}.",
+        ),
     )
 
 
