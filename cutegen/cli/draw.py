@@ -54,8 +54,7 @@ def command(config: str, whats: tuple[str, ...], output: Path | None, as_json: b
     if output is None and len(names) > 1 and not as_json:
         raise ConfigError(
             f"-o must name a file for {len(names)} pictures (got none); write -o gemm.svg, or --what with "
-            "one of "
-            f"{', '.join(names)}"
+            f"one of {', '.join(names)}"
         )
     documents = [_draw(plan, name, label, suffix, _path(output, name, len(names))) for name in names]
     if as_json:

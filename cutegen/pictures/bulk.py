@@ -41,8 +41,8 @@ def bulk_picture(plan: WgmmaPlan, which: Which, label: str = "") -> Picture:
     shared = ""
     if operand.sharers > 1:
         shared = (
-            f" Each of {operand.sharers} CTAs of the cluster loads its slice and multicasts it to all "
-            "of them."
+            f" Each of {operand.sharers} CTAs of the cluster loads its slice and multicasts it to all of "
+            "them."
         )
     return Picture(
         what=f"g2s-{which}",

@@ -17,7 +17,7 @@ from cutegen.pictures.reads import s2r_picture
 from cutegen.pictures.smem import smem_picture
 from cutegen.pictures.tv import tv_picture
 from cutegen.pictures.words import PicturePlan
-from cutegen.plan import CollectivePlan, Plan, WgmmaPlan, plan
+from cutegen.plan import CollectivePlan, KernelPlan, Plan, WgmmaPlan, plan
 
 __all__ = ["PICTURES", "What", "draw", "pictures_of"]
 
@@ -36,19 +36,13 @@ _REASONS = {
 }
 
 
-def pictures_of(found: Plan) -> tuple[What, ...]:
+def pictures_of(config: GemmConfig | Plan) -> tuple[What, ...]:
     """The pictures that a kernel has.
 
     Raises:
-        ConfigError: It has none: mainloop ``collective``.
+        ConfigError: The config cannot work, or there are none: mainloop ``collective``.
     """
-    if isinstance(found, CollectivePlan):
-        raise ConfigError(
-            "mainloop must be one of simt, direct, multistage, tma_wgmma to be drawn (got collective): "
-            "CUTLASS's "
-            "builders choose its layouts when the kernel is compiled; 'cutegen explain' says what is known "
-            "of it"
-        )
+    found = _drawable(config)
     if isinstance(found, WgmmaPlan):
         return _WGMMA
     return _DIRECT if found.config.mainloop == "direct" else PICTURES
@@ -65,16 +59,26 @@ def draw(config: GemmConfig | Plan, what: str, *, label: str = "") -> Picture:
     Raises:
         ConfigError: The config cannot work, or there is no such picture of it.
     """
-    found = plan(config) if isinstance(config, GemmConfig) else config
+    found = _drawable(config)
     there = pictures_of(found)
-    if what not in there:
-        mainloop = found.config.mainloop or "multistage"
-        reason = f": {_REASONS[mainloop]}" if what in PICTURES and mainloop in _REASONS else ""
-        of = f"a picture of mainloop {mainloop}" if what in PICTURES else "a picture"
-        raise ConfigError(f"{of} must be one of {', '.join(there)} (got {what}){reason}")
+    if what in there:
+        return _draw(found, what, label)
+    listed = f"must be one of {', '.join(there)} (got {what})"
+    mainloop = found.config.mainloop or ""
+    if what in PICTURES:
+        raise ConfigError(f"a picture of mainloop {mainloop} {listed}: {_REASONS[mainloop]}")
+    raise ConfigError(f"a picture {listed}")
+
+
+def _drawable(config: GemmConfig | Plan) -> PicturePlan:
+    found = config if isinstance(config, (KernelPlan, WgmmaPlan, CollectivePlan)) else plan(config)
     if isinstance(found, CollectivePlan):
-        raise RuntimeError("refused above")
-    return _draw(found, what, label)
+        raise ConfigError(
+            "mainloop must be one of simt, direct, multistage, tma_wgmma to be drawn (got collective): "
+            "CUTLASS's builders choose its layouts when the kernel is compiled; 'cutegen explain' says "
+            "what is known of it"
+        )
+    return found
 
 
 def _draw(found: PicturePlan, what: str, label: str) -> Picture:

@@ -44,8 +44,7 @@ def mma_picture(plan: PicturePlan, label: str = "") -> Picture:
         ),
         notes=(
             f"{_who(atom)} A holds {atom.a_values}, B {atom.b_values} and C {atom.c_values} values of each "
-            "thread; "
-            "coloured by thread mod 8.",
+            "thread; coloured by thread mod 8.",
         ),
     )
 
@@ -54,8 +53,8 @@ def _who(atom: MmaAtom) -> str:
     if atom.is_simt:
         return "One multiply-add of a CUDA core."
     return (
-        f"T0 to T{atom.threads - 1} are the lanes of a warp; a, b and c are their registers' elements "
-        "in order."
+        f"T0 to T{atom.threads - 1} are the lanes of a warp; a, b and c are their registers' elements in "
+        "order."
     )
 
 
@@ -122,8 +121,8 @@ def _wgmma(plan: WgmmaPlan, label: str) -> Picture:
         ),
         notes=(
             "T0 to T127 are the threads of a warpgroup, each warp with 16 rows; c are a thread's "
-            "accumulators in order; "
-            "coloured by thread mod 8. A and B are read from shared memory through matrix descriptors.",
+            "accumulators in order; coloured by thread mod 8. A and B are read from shared memory through "
+            "matrix descriptors.",
             *(("Operands are swapped: the operation's A is the kernel's B.",) if plan.config.swap_ab else ()),
         ),
     )

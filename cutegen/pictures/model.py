@@ -190,6 +190,12 @@ class Picture:
     legend: tuple[Key, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def _repr_svg_(self) -> str:
+        """The picture in a notebook."""
+        from cutegen.pictures.write_svg import to_svg
+
+        return to_svg(self)
+
     @property
     def grids(self) -> tuple[Grid, ...]:
         """All grids, row by row."""

@@ -291,8 +291,7 @@ class _Run:
         if self.plan.a.copy.asynchronous or self.plan.b.copy.asynchronous:
             found.append(
                 f"wait<{pending}>: cp.async.wait_group {pending} and __syncthreads, after which the oldest "
-                "k-tile in flight is "
-                "there for all threads, and the slot that was read last may be written."
+                "k-tile in flight is there for all threads, and the slot that was read last may be written."
             )
         if not self.asynchronous:
             found.append(
@@ -322,7 +321,7 @@ def _direct(plan: KernelPlan, label: str) -> Picture:
         colours=of_groups(1),
     )
     note = (
-        "Bars name k-tile.k-block. Nothing is fetched ahead by the kernel: other warps of the SM fill "
-        "the gaps."
+        "Bars name k-tile.k-block. Nothing is fetched ahead by the kernel: other warps of the SM fill the "
+        "gaps."
     )
     return _picture(plan, label, timeline, (note,))

@@ -234,9 +234,8 @@ def _schedule(plan: WgmmaPlan) -> str:
 def _notes(plan: WgmmaPlan) -> tuple[str, ...]:
     notes = [
         "Bars name output tile.k-tile. A slot is filled once the producer has passed empty[slot]; it "
-        "becomes full when the "
-        "bytes that full[slot] expects have arrived, and is given back to empty[slot] when the wgmma after "
-        "it has started.",
+        "becomes full when the bytes that full[slot] expects have arrived, and is given back to "
+        "empty[slot] when the wgmma after it has started.",
     ]
     if plan.groups.pingpong:
         notes.append(
@@ -251,8 +250,8 @@ def _notes(plan: WgmmaPlan) -> tuple[str, ...]:
     if plan.cluster != (1, 1):
         m, n = plan.cluster
         notes.append(
-            f"In the cluster of {m} x {n} CTAs a slot is empty when the consumers of all CTAs that share "
-            "it are done."
+            f"In the cluster of {m} x {n} CTAs a slot is empty when the consumers of all CTAs that share it "
+            "are done."
         )
     if plan.split_k > 1:
         notes.append(

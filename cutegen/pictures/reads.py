@@ -12,7 +12,7 @@ from cutegen.pictures.colours import HUES
 from cutegen.pictures.fragments import Run, cells_of_runs, is_down, run_size, runs, value_words
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.smem import read_kind
-from cutegen.pictures.tile import LINE, SmemTile, kernel_tile
+from cutegen.pictures.tile import LINE, SmemTile, bank_names, kernel_tile
 from cutegen.pictures.words import cost_of, count, subtitle
 from cutegen.plan import KernelPlan, OperandPlan
 
@@ -72,10 +72,8 @@ def s2r_picture(plan: KernelPlan, which: Which, label: str = "") -> Picture:
         ),
         notes=(
             f"The first of {count(read.copies, 'copy')} by {read.op} that each warp makes in a k-block, as "
-            "warp 0 "
-            f"makes it. L is the lane that supplies the address of {unit} of {width} B; L0+1: one more "
-            "does. It is "
-            f"coloured by {colour}.",
+            f"warp 0 makes it. L is the lane that supplies the address of {unit} of {width} B; L0+1: one "
+            f"more does. It is coloured by {colour}.",
         ),
     )
 
@@ -157,7 +155,7 @@ def _banks(lanes: list[int], width: int, ldmatrix: bool, cost: str) -> Grid:
     """The addresses by line and bank."""
     found = _by_address(lanes)
     lines = sorted({offset // LINE for offset in found})[:_LINES]
-    per_line, banks = LINE // width, max(1, width // 4)
+    per_line = LINE // width
     cells = []
     for index, line in enumerate(lines):
         for place in range(per_line):
@@ -172,12 +170,7 @@ def _banks(lanes: list[int], width: int, ldmatrix: bool, cost: str) -> Grid:
         columns=per_line,
         cells=tuple(cells),
         row_names=tuple(f"B {line * LINE}" for line in lines),
-        column_names=tuple(
-            (f"{p * width // 4}-{p * width // 4 + banks - 1}" if banks > 1 else str(p * width // 4))
-            if p * width % 4 == 0
-            else ""
-            for p in range(per_line)
-        ),
+        column_names=bank_names(width),
         corner="byte \\ bank",
         size=(40.0 if per_line <= 16 else 24.0, 22.0),
         colours=HUES,

@@ -15,13 +15,24 @@ from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan import KernelPlan, WgmmaPlan
 from cutegen.resources import swizzle_of
 
-__all__ = ["LINE", "SmemTile", "Unit", "kernel_tile", "product_operand", "wgmma_tile"]
+__all__ = [
+    "LINE",
+    "SmemTile",
+    "Unit",
+    "bank_names",
+    "kernel_tile",
+    "overview_extents",
+    "product_operand",
+    "wgmma_tile",
+]
 
 #: Bytes of a line that has every bank once.
 LINE = 128
 
 _VECTOR = 16  # bytes of the widest access of a lane
 _BANKS = 32
+_MOST_ROWS = 256  # of an overview
+_MOST_CELLS = 8192
 
 
 @dataclass(frozen=True)
@@ -89,10 +100,10 @@ class SmemTile:
 
     def _stay_together(self, run: int) -> bool:
         return self.columns % run == 0 and all(
-            first % (run * self.size) == 0 and line[at + run - 1] - first == (run - 1) * self.size
+            line[at] % (run * self.size) == 0
+            and all(line[at + i] == line[at] + i * self.size for i in range(1, run))
             for line in self._lines()
             for at in range(0, self.columns, run)
-            for first in (line[at],)
         )
 
     def _lines(self) -> Iterator[list[int]]:
@@ -131,6 +142,21 @@ class SmemTile:
         """The elements of a unit along the contiguous mode, in words."""
         first = column * self.unit
         return str(first) if self.unit == 1 else f"{first}-{first + self.unit - 1}"
+
+
+def bank_names(width: int) -> tuple[str, ...]:
+    """The banks of each vector of so many bytes in a line; empty where another one begins a bank."""
+    banks = max(1, width // 4)
+    return tuple(
+        "" if at % 4 else str(at // 4) if banks == 1 else f"{at // 4}-{at // 4 + banks - 1}"
+        for at in range(0, LINE, width)
+    )
+
+
+def overview_extents(rows: int, columns: int) -> tuple[int, int]:
+    """How much of a tile an overview shows: all of it, unless that is too much for a file."""
+    shown = min(rows, _MOST_ROWS)
+    return shown, min(columns, _MOST_CELLS // shown)
 
 
 def _tile(

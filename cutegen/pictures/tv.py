@@ -148,8 +148,7 @@ def _detail(found: Owners, tensor: Tensor) -> Grid:
         colours=HUES,
         notes=(
             f"Coloured by thread mod 8. Shown: {row_mode} 0 to {rows - 1} of {found.extents[0]}, "
-            f"{column_mode} 0 "
-            f"to {columns - 1} of {found.extents[1]}.",
+            f"{column_mode} 0 to {columns - 1} of {found.extents[1]}.",
         ),
     )
 

@@ -53,14 +53,12 @@ def _converted(text: bytes, suffix: str) -> bytes:
     except ImportError:
         raise ToolchainError(
             f"{kind} needs CairoSVG, which is not installed; {install_command('draw')}, or write SVG or "
-            ".tex, "
-            "which need nothing"
+            ".tex, which need nothing"
         ) from None
     except OSError as error:  # cairocffi loads the library when it is imported
         raise ToolchainError(
             f"{kind} needs the library cairo, which CairoSVG does not find ({str(error).splitlines()[0]}); "
-            "install "
-            "it (Debian: apt install libcairo2), or write SVG or .tex, which need nothing"
+            "install it (Debian: apt install libcairo2), or write SVG or .tex, which need nothing"
         ) from None
     if suffix == ".png":
         return bytes(cairosvg.svg2png(bytestring=text, scale=_SCALE))
