@@ -1,7 +1,7 @@
 """Colours that the colour-blind can tell apart; every cell has a label too, or stands in a labelled grid.
 
-Eight or fewer groups get those of Okabe and Ito (jfly.uni-koeln.de/color), black replaced by grey and all
-made lighter, so that dark letters can be read on them. More groups get a ramp that grows evenly in lightness,
+Eight or fewer groups get those of Okabe and Ito (jfly.uni-koeln.de/color), made lighter so that dark letters
+can be read on them, and a light grey for their black. More groups get a ramp that grows evenly in lightness,
 after cividis (Nuñez, Anderton, Renslow, 2018).
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 __all__ = ["HUES", "is_light", "mixed", "of_groups"]
 
-_OKABE_ITO = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+_OKABE_ITO = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
+_GREY = "#dddddd"
 _RAMP = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 
 
@@ -24,7 +25,7 @@ def mixed(colour: str, other: str, share: float) -> str:
 
 
 #: Eight colours for groups without an order.
-HUES: tuple[str, ...] = tuple(mixed(colour, "#ffffff", 0.3) for colour in _OKABE_ITO)
+HUES: tuple[str, ...] = (*(mixed(colour, "#ffffff", 0.3) for colour in _OKABE_ITO), _GREY)
 
 
 def of_groups(count: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _STYLE = """\
   .thin { stroke: #7d868f; stroke-width: 0.6; } .thick { stroke: #000000; stroke-width: 2.2; }
   .dashed { stroke: #5d6771; stroke-width: 1; stroke-dasharray: 3 2; } .hollow { fill: none; }
   .dash { stroke: #7d868f; stroke-width: 1; stroke-dasharray: 2 3; }
-  .dark { fill: #101418; } .light { fill: #ffffff; } text { pointer-events: none; }
+  .dark { fill: #000000; } .light { fill: #ffffff; } text { pointer-events: none; }
   @media (prefers-color-scheme: dark) { .hollow.thick { stroke: #ffffff; } }
 """
 _ANCHORS = {"start": "", "mid": " mid", "end": " end"}
