@@ -21,7 +21,7 @@ _STYLE = """\
   .dashed { stroke: #5d6771; stroke-width: 1; stroke-dasharray: 3 2; } .hollow { fill: none; }
   .dash { stroke: #7d868f; stroke-width: 1; stroke-dasharray: 2 3; }
   .dark { fill: #000000; } .light { fill: #ffffff; } text { pointer-events: none; }
-  @media (prefers-color-scheme: dark) { .hollow.thick { stroke: #ffffff; } }
+  @media (prefers-color-scheme: dark) { .thick { stroke: #ffffff; } }
 """
 _ANCHORS = {"start": "", "mid": " mid", "end": " end"}
 

@@ -104,6 +104,21 @@ def test_the_same_kernel_gives_the_same_bytes() -> None:
     assert to_svg(draw(planned("ampere_bf16"), "tv-a")) != to_svg(draw(planned("sm80_bf16"), "tv-a"))
 
 
+@pytest.mark.parametrize("what", ["smem-a", "pipeline"])
+def test_the_pictures_of_the_docs_are_up_to_date(what: str, update_goldens: bool) -> None:
+    path = EXAMPLES.parent / "docs" / "pictures" / f"{what}.svg"
+    text = to_svg(draw(planned("ampere_bf16"), what, label="ampere_bf16.yaml"))
+    if update_goldens:
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, "run this test with --update-goldens"
+
+
+def test_the_page_names_every_picture() -> None:
+    page = (EXAMPLES.parent / "docs" / "pictures.md").read_text(encoding="utf-8")
+    for what in PICTURES:
+        assert f"`{what}`" in page
+
+
 def test_a_notebook_shows_it() -> None:
     picture = cutegen.draw(cutegen.load(CONFIG), "mma")
     assert picture._repr_svg_() == to_svg(picture)
@@ -143,8 +158,8 @@ def luminance(colour: str) -> float:
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-#: What is seen without red, green and blue cones (Machado, Oliveira, Fernandes, 2009; severity 1), and how far
-#: apart colours are then at least: the last is rare.
+#: What is seen without red, green and blue cones (Machado, Oliveira, Fernandes, 2009; severity 1), and how
+#: far apart colours are then at least: the last is rare.
 BLIND = (
     (((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)), 35),
     (((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)), 35),
