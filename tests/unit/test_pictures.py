@@ -231,7 +231,9 @@ def spread(grid: Grid) -> dict[tuple[int, int], tuple[int, int]]:
 
 def test_m16n8k16_is_as_the_ptx_isa_has_it() -> None:
     """PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type"."""
-    b, a, c = map(spread, draw(planned("ampere_bf16"), "mma").grids)
+    grids = draw(planned("ampere_bf16"), "mma").grids
+    assert [len(grid.cells) for grid in grids] == [64, 128, 64], "pairs share a cell"
+    b, a, c = map(spread, grids)
     assert (len(a), len(b), len(c)) == (256, 128, 128)
     for lane in range(32):
         group, within = lane >> 2, lane % 4
@@ -273,7 +275,9 @@ def test_each_vector_is_copied_once_and_to_its_place(name: str, which: str) -> N
     tile = kernel_tile(found, operand.which)
     assert len(by_place) * operand.copy.vector == tile.rows * tile.columns
     assert len(set(by_place.values())) == len(by_place)
-    assert {step for _, step in by_place.values()} == set(range(operand.copy.steps))
+    assert operand.copy.view is not None
+    addresses = targets(found, operand, operand.copy.view)
+    assert all(addresses[step][thread] == written[at] for at, (thread, step) in by_place.items())
     along_k = found.config.operand(operand.which).major == "k"
     detail, shared, overview = draw(found, f"g2s-{which}").grids
     assert len(overview.cells) == len(by_place)
