@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cutegen.pictures.colours import of_groups
-from cutegen.pictures.model import Bar, Key, Lane, Mark, Picture, Timeline
+from cutegen.pictures.model import Bar, Key, Lane, Picture, Timeline
 from cutegen.pictures.pipeline import ring_legend
 from cutegen.pictures.words import count, subtitle
 from cutegen.plan import WgmmaPlan
@@ -30,7 +30,6 @@ class _Run:
     tiles: int
     k_tiles: int
     bars: list[Bar] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
     full: list[float] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     released: dict[int, float] = field(default_factory=dict)
@@ -44,6 +43,7 @@ class _Run:
         return 1 + self.stages + group
 
     def go(self) -> None:
+        """All output tiles: of pingpong each by the next consumer, else each by all of them."""
         groups = self.plan.groups
         free = [0.0] * groups.count
         turn = 0.0  # when the other's mainloop has ended
@@ -70,6 +70,7 @@ class _Run:
                 )
 
     def mainloop(self, tile: int, who: list[int], begin: float) -> float:
+        """The k-tiles of an output tile; returns when the last is multiplied."""
         now = begin
         for k in range(self.k_tiles):
             number = tile * self.k_tiles + k
@@ -87,6 +88,7 @@ class _Run:
         return now
 
     def load(self, number: int, tile: int, k: int) -> None:
+        """The producer waits until the slot is empty, and fills it."""
         slot = number % self.stages
         empty = self.released.get(number - self.stages, 0.0)
         if empty - self.producer > _SHORT:
@@ -207,7 +209,6 @@ def wgmma_pipeline(plan: WgmmaPlan, label: str = "") -> Picture:
         ),
         lanes=lanes,
         bars=tuple(run.bars),
-        marks=tuple(run.marks),
         unit=_UNIT,
         colours=colours,
     )
