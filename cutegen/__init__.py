@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cutegen.lint import LintWarning, lint
     from cutegen.loader import dump, load, loads
     from cutegen.matmul import matmul
+    from cutegen.pictures import draw
     from cutegen.plan import KernelPlan, plan
     from cutegen.prepared import PreparedLaunch
     from cutegen.render import RenderedKernel, render
@@ -63,6 +64,7 @@ __all__ = [
     "build",
     "build_many",
     "check",
+    "draw",
     "dump",
     "emulate",
     "emulator",
@@ -88,6 +90,7 @@ _HOME = {
     "build": "building",
     "build_many": "building",
     "check": "rules",
+    "draw": "pictures",
     "dump": "loader",
     "emulate": "emulator",
     "lint": "lint",

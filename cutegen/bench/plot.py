@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from cutegen.bench import svg
 from cutegen.bench.results import Results, Row
 from cutegen.bench.timing import STATES
+from cutegen.pictures import svg
 
 __all__ = ["plot"]
 

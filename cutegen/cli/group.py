@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "render": "Print the CUDA source of a kernel.",
     "explain": "Show a config with every 'auto' filled in, and what follows from it.",
     "advise": "Propose better layouts, copies and stages, with what they cost now and then.",
+    "draw": "Draw layouts, copies and the pipeline of a kernel.",
     "run": "Build a kernel, run it on random inputs and compare with float64.",
     "bench": "Measure kernels against torch.mm and others on this GPU.",
     "emulate": "Run a CUDA file on the CPU and find its races and wrong accesses.",

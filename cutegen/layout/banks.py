@@ -10,9 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["AccessKind", "cp_async_ca_wavefronts", "ideal_wavefronts", "phase_lanes", "wavefronts"]
+__all__ = ["AccessKind", "bank_of", "cp_async_ca_wavefronts", "ideal_wavefronts", "phase_lanes", "wavefronts"]
 
 AccessKind = Literal["ldmatrix", "store", "load"]
+
+_BANKS = 32  # of 4 bytes
+
+
+def bank_of(offset: int) -> int:
+    """The bank in which the byte at an offset lies."""
+    return offset // 4 % _BANKS
 
 
 def _phase(offsets: Sequence[int | None], width: int) -> int:
@@ -21,7 +28,7 @@ def _phase(offsets: Sequence[int | None], width: int) -> int:
         if offset is None:
             continue
         for word in range(offset // 4, (offset + width + 3) // 4):
-            words.setdefault(word % 32, set()).add(word)
+            words.setdefault(word % _BANKS, set()).add(word)
     return max((len(w) for w in words.values()), default=0)
 
 
@@ -70,10 +77,10 @@ def cp_async_ca_wavefronts(offsets: Sequence[int | None], sources: Sequence[int 
             lines.setdefault(source // 128, []).append(offset)
     total = 0
     for line in lines.values():
-        banks = [0] * 32
+        banks = [0] * _BANKS
         for offset in line:
             for word in range(offset // 4, (offset + width + 3) // 4):
-                banks[word % 32] += 1
+                banks[word % _BANKS] += 1
         total += max(banks)
     return total
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cutegen
-from cutegen.bench import svg
 from cutegen.bench.results import Results, Row
+from cutegen.pictures import svg
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

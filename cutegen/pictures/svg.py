@@ -36,7 +36,9 @@ def _style() -> str:
     return f"{_STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{ {dark} }}"
 
 
-def document(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:
+def document(
+    width: float, height: float, title: str, description: str, body: Iterable[str], style: str = ""
+) -> str:
     """A whole picture.
 
     Args:
@@ -45,13 +47,14 @@ def document(width: float, height: float, title: str, description: str, body: It
         title: What it shows; also its accessible name.
         description: The same in a sentence, for those who do not see it.
         body: Elements.
+        style: Rules of the style sheet beside those that all pictures have.
     """
     inner = "\n".join(body)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-labelledby="t d">\n'
         f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(description)}</desc>\n'
-        f"<style>\n{_style()}\n</style>\n"
+        f"<style>\n{_style()}\n{style}</style>\n"
         f'<rect class="paper" width="{width:g}" height="{height:g}"/>\n{inner}\n</svg>\n'
     )
 
