@@ -7,18 +7,29 @@ from typing import Any
 
 import click
 
-from cutegen.cli.common import json_option
+from cutegen.cli.common import json_option, read_program
 from cutegen.cli.console import print_json, say
 from cutegen.cli.output import emit
 from cutegen.errors import CutegenWarning
 
 __all__ = ["command"]
 
+_HELP = """\
+Evaluate an expression of CuTe's layout algebra and print what CuTe prints.
+
+EXPR is C++, or a layout as CuTe prints it; '-' reads standard input. Several statements are separated by ';',
+and the value of the last one is printed.
+
+\b
+Examples:
+  cutegen layout '(_8,_4):(_4,_1)'
+  cutegen layout 'zipped_divide(Layout<Shape<_8,_8>>{}, make_tile(_2{}, _4{}))'
+  cutegen layout 'auto L = (_8,_8):(_8,_1); composition(Swizzle<3,0,3>{}, L)'
+"""
 _SMALL = 16
-_MOST_CELLS = 1 << 16
 
 
-@click.command(name="layout")
+@click.command(name="layout", help=_HELP)
 @click.argument("expression", metavar="EXPR")
 @click.option("--static", is_flag=True, help="Take every integer as static, as if 8 were written _8.")
 @click.option(
@@ -29,48 +40,37 @@ _MOST_CELLS = 1 << 16
 )
 @json_option
 def command(expression: str, static: bool, table: bool | None, as_json: bool) -> None:
-    r"""Evaluate an expression of CuTe's layout algebra and print what CuTe prints.
-
-    EXPR is C++, or a layout as CuTe prints it; '-' reads standard input. Several statements are separated by
-    ';', and the value of the last one is printed.
-
-    \b
-      cutegen layout '(_8,_4):(_4,_1)'
-      cutegen layout 'auto L = make_layout(make_shape(_8{}, _4{})); zipped_divide(L, make_tile(_2{}, _4{}))'
-      cutegen layout 'composition(Swizzle<2,0,3>{}, Layout<Shape<_8,_8>, Stride<_8,_1>>{})'
-    """
+    """Evaluate an expression of CuTe's layout algebra and print what CuTe prints."""
     from cutegen.playground import evaluate, text
-    from cutegen.playground.table import can_be_drawn, extents, print_layout
+    from cutegen.playground.facts import facts
 
     if expression == "-":
-        from cutegen.cli.common import read_program
-
         expression = read_program()
     found = evaluate(expression, static=static)
     for sentence in found.remarks:
         warnings.warn(sentence, CutegenWarning, stacklevel=1)
-    value, drawn = found.value, ""
-    if can_be_drawn(value):
-        rows, columns = extents(value)
-        small = max(rows, columns) <= _SMALL
-        if table and rows * columns > _MOST_CELLS:
-            raise click.UsageError(f"a table must have at most {_MOST_CELLS} cells (got {rows} by {columns})")
-        drawn = print_layout(value) if table or (table is None and small) else ""
-    elif table and not as_json:
-        raise click.UsageError("--table needs a layout of one or two modes as the last value")
     if as_json:
-        print_json({"ok": True, "expression": expression, **_facts(value), "printed": found.printed})
+        print_json({"ok": True, "expression": expression, **facts(found.value), "printed": found.printed})
         return
+    drawn = _drawn(found.value, table)
     if found.printed:
         emit(found.printed, nl=not found.printed.endswith("\n"))
-    if value is not None:
-        words = text(value)
+    if found.value is not None:
+        words = text(found.value)
         emit(words, nl=not words.endswith("\n"))
     for line in drawn.splitlines()[1:]:
         say(line)
 
 
-def _facts(value: Any) -> dict[str, Any]:
-    from cutegen.playground.facts import facts
+def _drawn(value: Any, table: bool | None) -> str:
+    """The table that is asked for, or that is small enough."""
+    from cutegen.playground.table import MOST_CELLS, can_be_drawn, extents, print_layout
 
-    return facts(value, most_cells=_MOST_CELLS)
+    if not can_be_drawn(value):
+        if table:
+            raise click.UsageError("--table needs a layout of one or two modes as the last value")
+        return ""
+    rows, columns = extents(value)
+    if table and rows * columns > MOST_CELLS:
+        raise click.UsageError(f"a table must have at most {MOST_CELLS} cells (got {rows} by {columns})")
+    return print_layout(value) if table or (table is None and max(rows, columns) <= _SMALL) else ""

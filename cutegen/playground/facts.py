@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from cutegen.layout.swizzle import Swizzle
-from cutegen.playground.complement import cosize
 from cutegen.playground.copies import CopyAtom, TiledCopy
 from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, layout_of, shape_of, text
 from cutegen.playground.products import MmaOperation, TiledMma
-from cutegen.playground.table import grid, has_offsets, offsets
+from cutegen.playground.table import MOST_CELLS, grid, has_offsets, offsets, reach
 from cutegen.playground.tuples import product, rank
 
 __all__ = ["facts"]
@@ -29,7 +28,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 )
 
 
-def facts(value: Any, *, most_cells: int) -> dict[str, Any]:
+def facts(value: Any) -> dict[str, Any]:
     """The document of a value; what it does not have is None."""
     layout = layout_of(value)
     plain = layout.inner if isinstance(layout, Composed) else layout
@@ -51,7 +50,7 @@ def facts(value: Any, *, most_cells: int) -> dict[str, Any]:
         found["offset"] = value.offset if isinstance(value, Tensor) else int(value)
     if isinstance(plain, Layout):
         size = int(product(plain.shape))
-        found |= {"shape": plain.shape, "stride": plain.stride, "size": size, "cosize": int(cosize(plain))}
-        if size <= most_cells and has_offsets(value):
+        found |= {"shape": plain.shape, "stride": plain.stride, "size": size, "cosize": reach(plain)}
+        if size <= MOST_CELLS and has_offsets(value):
             found["table"] = grid(value) if rank(shape_of(value)) == 2 else offsets(value)
     return found

@@ -103,8 +103,12 @@ def compose(left: Any, right: Any) -> Any:
         return Tensor(left.offset, algebra.composition(left.layout, layout_of(right)))
     left = layout_argument(left)
     right = layout_of(right)
-    if isinstance(right, Composed) and isinstance(left, Layout) and is_constant(right.offset, 0):
-        raise Refusal(f"a swizzle on the right side is not supported (got {text(right)})")
+    if isinstance(right, Swizzle):
+        return swizzled.through(plain_layout(left), right)
+    if isinstance(right, Composed):
+        if not is_constant(right.offset, 0):
+            raise Refusal(f"the offset on the right side must be a static 0 (got {text(right.offset)})")
+        return algebra.composition(compose(left, right.outer), _tiler(right.inner))
     return algebra.composition(left, _tiler(right))
 
 

@@ -13,7 +13,7 @@ from cutegen.playground.integers import ONE, ZERO, Refusal, Static, add, is_cons
 from cutegen.playground.layouts import Composed, Layout, MixedBits, text
 from cutegen.playground.tuples import Tree, Underscore, product, repeat, transform
 
-__all__ = ["apply", "compose", "inverse", "make_swizzle", "offset_of", "slice_and_offset"]
+__all__ = ["apply", "compose", "inverse", "make_swizzle", "offset_of", "slice_and_offset", "through"]
 
 Bits = int | MixedBits
 
@@ -189,9 +189,13 @@ def inverse(layout: Any, *, left: bool) -> Any:
         raise Refusal(f"{need} (got {text(layout.offset)})", f"write _{int(layout.offset)}")
     if layout.offset != 0:
         return compose(inner, sub(ZERO, _number(layout.offset)), layout.outer)
-    y, z = (crd2idx(Static(mask), inner.shape, inner.stride) for mask in masks(layout.outer))
+    return through(inner, layout.outer)
+
+
+def through(layout: Layout, swizzle: Swizzle) -> Any:
+    """``layout o swizzle``, as a swizzle of the layout's own bits after the layout."""
+    y, z = (crd2idx(Static(mask), layout.shape, layout.stride) for mask in masks(swizzle))
     if not (isinstance(y, Static) and isinstance(z, Static)):
-        raise Refusal(
-            f"the inverse of a swizzled layout needs static strides (got {text(layout)})", "use --static"
-        )
-    return compose(make_swizzle(int(y), int(z)), ZERO, inner)
+        need = "to be composed with a swizzle, a layout must have static strides"
+        raise Refusal(f"{need} (got {text(layout)})", "use --static")
+    return compose(make_swizzle(int(y), int(z)), ZERO, layout)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutegen.playground.complement import cosize
 from cutegen.playground.integers import Refusal
 from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, shape_of, text
 from cutegen.playground.swizzled import offset_of
-from cutegen.playground.tuples import get, product, rank
+from cutegen.playground.tuples import flatten_to_tuple, get, product, rank
 
-__all__ = ["can_be_drawn", "extents", "grid", "has_offsets", "offsets", "print_layout"]
+__all__ = ["MOST_CELLS", "can_be_drawn", "extents", "grid", "has_offsets", "offsets", "print_layout", "reach"]
 
+#: More cells than anyone reads.
+MOST_CELLS = 1 << 16
 _RULE = "+-----------------------"
 
 
@@ -23,12 +24,18 @@ def extents(layout: Any) -> tuple[int, int]:
     return int(product(get(shape, 0))), int(product(get(shape, 1)))
 
 
+def reach(layout: Any) -> int:
+    """One more than the largest offset, before a swizzle."""
+    inner = layout.inner if isinstance(layout, Composed) else layout
+    leaves = zip(flatten_to_tuple(inner.shape), flatten_to_tuple(inner.stride), strict=True)
+    return 1 + sum((int(s) - 1) * abs(int(d)) for s, d in leaves)
+
+
 def has_offsets(value: Any) -> bool:
-    """Whether ``value`` is a layout, and none of its modes is empty."""
-    value = layout_of(value)
-    if isinstance(value, Composed):
-        value = value.inner
-    return isinstance(value, Layout) and _is_full(value.shape)
+    """Whether ``value`` is a layout, none of its modes is empty, and its offsets fit into 32 bits."""
+    layout = layout_of(value)
+    inner = layout.inner if isinstance(layout, Composed) else layout
+    return isinstance(inner, Layout) and _is_full(inner.shape) and reach(inner) < 1 << 31
 
 
 def _is_full(shape: Any) -> bool:
@@ -55,17 +62,19 @@ def grid(value: Any) -> list[list[int]]:
 
 
 def print_layout(value: Any) -> str:
-    """The layout and its table; a tensor's offsets are those from its own beginning."""
-    layout = layout_of(value)
+    """The layout and its table; that of a tensor has its offset in it."""
+    layout, first = layout_of(value), value.offset if isinstance(value, Tensor) else 0
     if not can_be_drawn(layout):
         raise Refusal(
             f"a table needs a layout of one or two modes (got {text(layout)})", "group<0,2>(...) joins modes"
         )
-    width = len(str(int(cosize(layout)))) + 2
-    columns = extents(layout)[1]
+    width = len(str(reach(layout) + first)) + 2
+    rows, columns = extents(layout)
+    if rows * columns > MOST_CELLS:
+        raise Refusal(f"a table must have at most {MOST_CELLS} cells (got {rows} by {columns})")
     rule = "    " + _RULE[: width + 1] * columns + "+\n"
     result = text(layout) + "\n    " + "".join(f"  {n:>{width - 2}} " for n in range(columns)) + "\n"
-    for m, row in enumerate(grid(layout)):
+    for m, row in enumerate(grid(value)):
         cells = "".join(f"| {offset:>{width - 2}} " for offset in row)
         result += f"{rule}{m:>2}  {cells}|\n"
     return result + rule

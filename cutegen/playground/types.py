@@ -56,9 +56,7 @@ def _tuple(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
 def _layout(t: tuple[Any, ...], a: tuple[Any, ...]) -> Any:
     _tuple(t, a)
     if any(isinstance(x, Major) for x in a):
-        raise Refusal(
-            f"Layout must have a stride (got {text(a[-1])})", "make_layout(Shape<...>{}, LayoutRight{})"
-        )
+        raise Refusal(f"a stride is needed (got {text(a[-1])})", "make_layout(Shape<...>{}, LayoutRight{})")
     return make_layout(a[0]) if len(a) == 1 else checked_layout(*a)
 
 

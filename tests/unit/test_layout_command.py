@@ -83,6 +83,22 @@ def test_tables_are_drawn_when_they_are_small_or_asked_for() -> None:
         assert need in found.stderr
 
 
+def test_the_table_of_a_tensor_has_its_offset_in_it() -> None:
+    assert invoke("layout", "make_tensor((_4,_2):(_2,_1))(1, _)").stdout.splitlines() == [
+        "counting_iter(2) o (_2):(_1)",
+        "      0   1 ",
+        "    +---+---+",
+        " 0  | 2 | 3 |",
+        "    +---+---+",
+    ]
+
+
+def test_offsets_that_do_not_fit_into_32_bits_are_not_drawn() -> None:
+    assert invoke("layout", "_4:1000000000").stdout == "_4:1000000000\n"
+    found = document("layout", "_4:1000000000", "--json")
+    assert (found["cosize"], found["table"]) == (3000000001, None)
+
+
 def test_prints() -> None:
     for program, printed in (
         ('print("a "); print(_8:_1); print("\\n"); print(3)', "a _8:_1\n3\n"),
