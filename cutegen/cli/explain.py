@@ -11,6 +11,13 @@ import click
 from cutegen.cli.common import Outcome, attempt, conclude, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import bytes_text, dim, table
 from cutegen.cli.explain_collective import collective_facts, collective_rows
+from cutegen.cli.explain_layouts import (
+    instructions,
+    instructions_text,
+    partition_facts,
+    partition_lines,
+    swizzle_rows,
+)
 from cutegen.cli.explain_shape import Shape, workload_rows
 from cutegen.cli.explain_wgmma import wgmma_facts, wgmma_rows
 from cutegen.cli.warn import access_lines, warning_lines, warnings_of
@@ -39,6 +46,7 @@ def command(configs: tuple[str, ...], shape: tuple[int, int, int] | None, as_jso
 
 def _explain(outcome: Outcome, shape: tuple[int, int, int] | None) -> None:
     from cutegen.loader import to_data
+    from cutegen.plan import KernelPlan
 
     loaded = read_config(outcome.config)
     plan = planned(loaded)
@@ -56,6 +64,9 @@ def _explain(outcome: Outcome, shape: tuple[int, int, int] | None) -> None:
         *access_lines(plan),
         *(dim(f"#{line}") for line in warning_lines(outcome.result["warnings"])),
     ]
+    if isinstance(plan, KernelPlan):
+        outcome.result["partitions"] = partition_facts(plan, shape[2] if shape else None)
+        outcome.lines += ["#", *(dim(f"#{line}") for line in partition_lines(outcome.result["partitions"]))]
     if shape is not None:
         outcome.result["workload"], lines = _workload(plan, shape)
         outcome.lines += ["#", *(dim(f"#{line}") for line in lines)]
@@ -126,6 +137,7 @@ def _facts(plan: KernelPlan) -> dict[str, Any]:
         "threads": plan.threads,
         "warps": -(-plan.threads // 32),
         "k_blocks": plan.a.fragments.k_blocks,
+        "instructions": instructions(plan),
         "stage_bytes": plan.stage_bytes,
         "smem_bytes": plan.smem_bytes,
         "smem_limit": limits.smem_per_block,
@@ -200,6 +212,7 @@ def _rows(plan: KernelPlan) -> list[list[str]]:
         ["kernel", plan.name],
         ["threads", f"{plan.threads} ({found['warps']} warps)"],
         ["k-blocks", f"{found['k_blocks']} of each k-tile{_buffered(plan)}"],
+        ["instructions", instructions_text(plan)],
         ["shared memory", smem],
         [
             "registers",
@@ -208,6 +221,7 @@ def _rows(plan: KernelPlan) -> list[list[str]]:
         ],
         ["CTAs per SM", f"{found['min_blocks_per_sm']} by registers, {found['max_blocks_per_sm']} at most"],
     ]
+    rows += swizzle_rows(plan)
     for which, copies in found["copies"].items():
         first, second = copies["from_global"], copies.get("from_shared")
         kind = "asynchronous" if first["asynchronous"] else "through registers"

@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "resolve rules resources operands plan naming lint resources_wgmma plan_wgmma vectors few_rows "
         "resources_collective plan_collective occupancy workload advise",
         "render wgmma_context collective_context idiomatic seal reference exact_inputs launch_spec "
-        "tuned choose pictures",
+        "tuned choose pictures partitions",
         "toolchain cache launcher build emulator budget",
         "kernel building emulated given host_arrays device binding prepared signature operand_check narrow "
         "guards vector_check ordinal",
