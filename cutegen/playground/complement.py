@@ -21,11 +21,10 @@ from cutegen.playground.integers import (
     sub,
 )
 from cutegen.playground.layouts import Composed, Layout, text
-from cutegen.playground.tuples import Tree, ceil_div, flatten_to_tuple, is_static, product, rank, unwrap, wrap
+from cutegen.playground.tuples import Tree, ceil_div, flatten_to_tuple, is_static, product, unwrap, wrap
 
 __all__ = [
     "complement",
-    "coshape",
     "cosize",
     "left_inverse",
     "max_common_layout",
@@ -43,9 +42,6 @@ def cosize(layout: Any) -> int:
     for s, d in zip(flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride), strict=True):
         total = add(total, mul(sub(s, ONE), magnitude(d)))
     return add(total, ONE)
-
-
-coshape = cosize
 
 
 def complement(layout: Any, cotarget: Tree = None) -> Layout:
@@ -170,11 +166,4 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
 def max_common_vector(a: Layout, b: Layout) -> int:
     """How many elements lie side by side in both."""
     first = _common(a, b)[1]
-    return ONE if first is None else rank_one(first.shape)
-
-
-def rank_one(shape: Tree) -> int:
-    """The extent of a shape of one mode."""
-    if rank(shape) != 1:
-        raise Refusal(f"the shape must have one mode (got {text(shape)})")
-    return product(shape)
+    return ONE if first is None else product(first.shape)

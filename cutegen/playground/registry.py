@@ -9,7 +9,15 @@ from typing import Any
 from cutegen.playground.integers import Refusal
 from cutegen.playground.layouts import Composed, Layout, Tensor, layout_of, text
 
-__all__ = ["Function", "Table", "integer", "layout_argument", "plain_layout"]
+__all__ = [
+    "MANY",
+    "Function",
+    "Table",
+    "integer",
+    "layout_argument",
+    "plain_layout",
+    "tensor_or_layout",
+]
 
 Body = Callable[[tuple[Any, ...], tuple[Any, ...]], Any]
 
