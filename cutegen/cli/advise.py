@@ -59,6 +59,7 @@ def _advise(outcome: Outcome, output: Path | None) -> None:
     choice = isinstance(plan, KernelPlan)
     found = advise(loaded.config) if choice else []
     outcome.result = {"name": plan.name, "proposals": [proposal.to_dict() for proposal in found]}
+    outcome.result["output"] = None if output is None else str(output)
     if found:
         outcome.lines = [bold(outcome.config), *(line for one in found for line in _lines(one))]
     else:
@@ -71,7 +72,6 @@ def _advise(outcome: Outcome, output: Path | None) -> None:
             raise ConfigError(
                 f"-o: {output} cannot be written: {exc.strerror or exc}; name another file"
             ) from None
-        outcome.result["output"] = str(output)
 
 
 def _lines(proposal: Proposal) -> list[str]:

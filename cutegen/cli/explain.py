@@ -57,6 +57,8 @@ def _explain(outcome: Outcome, shape: tuple[int, int, int] | None) -> None:
         "auto": [".".join(p) for p in _leaves(data, ()) if not loaded.given(".".join(p))],
         "facts": facts(plan),
         "warnings": warnings_of(loaded),
+        "partitions": [],
+        "workload": None,
     }
     outcome.lines = [
         *_config_lines(loaded, data),

@@ -43,7 +43,7 @@ def check(found: dict[str, Any], name: str, besides: set[str]) -> None:
 
 
 def test_documents_of_configs(fakes: Fakes, good: str, tmp_path: Path) -> None:
-    for name in ("check", "build", "explain"):
+    for name in ("check", "build", "explain", "advise"):
         found = document(name, good, "--json")
         assert set(found) == OUTER | {"configs"}
         check(found["configs"][0], f"`{name}`, each config", INNER)
