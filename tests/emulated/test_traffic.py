@@ -1,20 +1,28 @@
-"""The costs that ``cutegen explain`` predicts from layouts are what the emulator counts from addresses."""
+"""The costs that ``cutegen explain`` predicts from layouts are what the emulator counts from addresses.
+
+``CUTEGEN_TRAFFIC_CONFIGS=300 pytest tests/emulated/test_traffic.py`` compares so many random configs, from
+seed ``CUTEGEN_TRAFFIC_SEED`` on.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.emulator import EmulatorReport
+from cutegen.fuzz.generate import PARTITIONED, odd_config
 from cutegen.layout.banks import cp_async_ca_wavefronts
 from cutegen.lint.traffic import accesses, targets, warps
 from cutegen.loader import load
 from cutegen.plan import KernelPlan, plan
+from cutegen.rules import check
 from tests.support.cases import config
 from tests.support.emulated import Problem, kernel_of
 
@@ -22,6 +30,8 @@ pytestmark = pytest.mark.emulated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = [path.stem for path in sorted(EXAMPLES.glob("*.yaml")) if "matrix" not in path.stem]
+COUNT = int(os.environ.get("CUTEGEN_TRAFFIC_CONFIGS", "4"))
+SEED = int(os.environ.get("CUTEGEN_TRAFFIC_SEED", "0"))
 Costs = dict[tuple[str, str, str, int], tuple[int, int, int]]
 
 
@@ -118,3 +128,11 @@ def test_vectors() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_examples(name: str) -> None:
     compare(load(EXAMPLES / f"{name}.yaml"))
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + COUNT))
+def test_random_configs(seed: int) -> None:
+    rng = Random(seed)
+    while check(given := odd_config(rng, mainloops=PARTITIONED)):
+        pass
+    compare(given, k_tiles=4)
