@@ -1,6 +1,9 @@
-"""Cold compile time: config to ``.so`` in the default style against ``nvcc -shared`` on the idiomatic text.
+"""Cold compile time: config to ``.so`` in the default style against ``nvcc -shared`` on what it stands for.
 
-    python docs/benchmarks/compile_time.py [CONFIG.yaml ...] [--repeat 3] [--json FILE]
+    python docs/benchmarks/compile_time.py [CONFIG.yaml ... | --hopper] [--repeat 3] [--json FILE]
+
+That is the idiomatic text of the same config; with ``--hopper``, for mainloop tma_wgmma, the text of the
+collective (CUTLASS) of the same types and schedule.
 
 Both run in turn, alone, from an empty cache; the smallest of the repeats counts. No GPU is needed.
 """
@@ -22,6 +25,7 @@ from cutegen.toolchain import find_toolchain
 
 ROOT = Path(__file__).parent.parent.parent
 DEFAULT = ("multistage", "ampere_bf16", "sm80_bf16", "sm80_tf32")
+HOPPER = ("pingpong", "cooperative", "e4m3")  # examples/hopper and examples/collective have both
 
 
 def resolved(path: Path) -> float:
@@ -33,10 +37,12 @@ def resolved(path: Path) -> float:
         return time.perf_counter() - begin
 
 
-def idiomatic(path: Path) -> float:
-    """Seconds of ``nvcc -shared`` on the idiomatic rendering."""
+def plain_cute(path: Path) -> float:
+    """Seconds of ``nvcc -shared`` on the idiomatic rendering, or on that of a collective."""
     toolchain = find_toolchain()
-    kernel = cutegen.render(cutegen.plan(cutegen.load(path)), style="idiomatic")
+    config = cutegen.load(path)
+    style = "resolved" if config.mainloop == "collective" else "idiomatic"
+    kernel = cutegen.render(cutegen.plan(config), style=style)
     code = kernel.arch.replace("sm_", "")
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "kernel.cu"
@@ -63,21 +69,27 @@ def main() -> None:
     """Measure and print one row a config."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("configs", nargs="*", type=Path)
+    parser.add_argument("--hopper", action="store_true")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     configs = options.configs or [ROOT / f"examples/{name}.yaml" for name in DEFAULT]
+    pairs = [(path, path) for path in configs]
+    if options.hopper:
+        folders = [ROOT / "examples" / name for name in ("hopper", "collective")]
+        pairs = [(folders[0] / f"{name}.yaml", folders[1] / f"{name}.yaml") for name in HOPPER]
     with tempfile.TemporaryDirectory() as cache:  # what is cached once per toolchain is not part of a kernel
         os.environ["CUTEGEN_CACHE_DIR"] = cache
-        compile_kernel(cutegen.render(cutegen.plan(cutegen.load(configs[0]))))
+        compile_kernel(cutegen.render(cutegen.plan(cutegen.load(pairs[0][0]))))
     rows = {}
-    print(f"{'config':24s} {'resolved s':>10s} {'idiomatic s':>12s} {'ratio':>6s}")
-    for path in configs:
+    other = "collective" if options.hopper else "idiomatic"
+    print(f"{'config':24s} {'resolved s':>10s} {f'{other} s':>12s} {'ratio':>6s}")
+    for path, peer in pairs:
         own, plain = [], []
         for _ in range(options.repeat):
             own.append(resolved(path))
-            plain.append(idiomatic(path))
-        rows[path.stem] = {"resolved": min(own), "idiomatic": min(plain), "ratio": min(own) / min(plain)}
+            plain.append(plain_cute(peer))
+        rows[path.stem] = {"resolved": min(own), other: min(plain), "ratio": min(own) / min(plain)}
         print(f"{path.stem:24s} {min(own):10.2f} {min(plain):12.2f} {min(own) / min(plain):6.3f}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
