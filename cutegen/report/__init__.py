@@ -1,8 +1,8 @@
 """One self-contained HTML page about a kernel, or about two side by side.
 
-A :class:`Subject` holds what is shown of one config; :func:`page` writes the page. Its pictures are drawn in the
-browser from the plan's own layouts (:func:`kernel_data`), so that pointing at a thread or an element tells what
-the kernel does with it.
+A :class:`Subject` holds what is shown of one config; :func:`page` writes the page. Its pictures are drawn in
+the browser from the plan's own layouts (:func:`kernel_data`), so that pointing at a thread or an element
+tells what the kernel does with it.
 """
 
 from cutegen.report.data import kernel_data

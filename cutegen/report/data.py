@@ -1,7 +1,8 @@
 """What the page's pictures are drawn from: the plan's layouts, as few numbers as will do.
 
-A map is a list of numbers, written as the layout that gives them, ``{"shape": [8, 4], "stride": [1, 16]}``, or as
-they are, ``{"table": [...]}``, where no layout does. The page evaluates it as CuTe does, and derives nothing.
+A map is a list of numbers, written as the layout that gives them, ``{"shape": [8, 4], "stride": [1, 16]}``,
+or as they are, ``{"table": [...]}``, where no layout does. The page evaluates it as CuTe does, and derives
+nothing.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _smem(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any] | None:
 
 
 def _copied(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
-    """Thread and step to the coordinates of a vector's first element; ``along`` is the mode that it runs along."""
+    """Thread and step to the coordinates of a vector's first element; it runs along mode ``along``."""
     copy = operand.copy
     return {
         "thread": [_layout(copy.thread_mn), _layout(copy.thread_k)],

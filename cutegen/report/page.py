@@ -33,7 +33,7 @@ def page(subjects: Sequence[Subject], title: str = "") -> str:
         .render(
             title=title or " and ".join(s.label for s in subjects),
             version=__version__,
-            style=Markup((_ASSETS / "page.css").read_text(encoding="utf-8")),  # noqa: S704
+            style=Markup((_ASSETS / "page.css").read_text(encoding="utf-8")),
             script=Markup(_script()),
             data=Markup(_json([_data(s) for s in subjects])),
             subjects=[_shown(s, index) for index, s in enumerate(subjects, start=1)],
@@ -66,8 +66,11 @@ def _json(value: Any) -> str:
 
 
 def _data(subject: Subject) -> dict[str, Any]:
-    sentence = subject.room.sentence if subject.room else "only CUTLASS and the compiler know the occupancy"
-    return {"label": subject.label, "occupancy": f"{sentence}.", "kernel": subject.data}
+    return {
+        "label": subject.label,
+        "occupancy": subject.room.sentences if subject.room else "",
+        "kernel": subject.data,
+    }
 
 
 def _shown(subject: Subject, index: int) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def _tiles(subject: Subject) -> list[tuple[str, str]]:
 def tables(subjects: Sequence[Subject]) -> list[Table]:
     """All tables of the page that are there."""
     found = [
-        table("Config", ("value", ""), [s.config for s in subjects]),
+        table("Config", ("value", ""), [s.config for s in subjects], compared=1),
         table("Facts", ("",), [s.facts for s in subjects]),
         table("Occupancy of an SM", ("allows",), [room_rows(s.room) if s.room else {} for s in subjects]),
         table("Compiler", ("",), [_compiled(s) for s in subjects]),

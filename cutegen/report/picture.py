@@ -37,7 +37,7 @@ def _figure(plan: Plan, what: What, name: str) -> Figure:
 
 
 def _embedded(text: str, name: str) -> str:
-    """The document as an element whose rules hold inside it only, in the page's theme and not the system's."""
+    """The document as an element whose rules hold inside it only, in the theme of the page."""
     dark: list[str] = []
 
     def kept(found: re.Match[str]) -> str:
@@ -46,7 +46,8 @@ def _embedded(text: str, name: str) -> str:
 
     def scoped(found: re.Match[str]) -> str:
         light = _DARK.sub(kept, found[1]).replace("  svg { color-scheme: light dark; }\n", "")
-        return f"<style>\n#{name} {{\n{light}}}\n:root[data-theme=dark] #{name} {{ {' '.join(dark)} }}\n</style>\n"
+        by_theme = f":root[data-theme=dark] #{name} {{ {' '.join(dark)} }}"
+        return f"<style>\n#{name} {{\n{light}}}\n{by_theme}\n</style>\n"
 
     text = _STYLE.sub(scoped, text, count=1)
     text = text.replace("<svg ", f'<svg id="{name}" ', 1)

@@ -42,11 +42,13 @@ class Room:
         found: How many, by each resource.
         registers: Of a thread.
         basis: Where that number comes from.
+        arch: Whose SM.
     """
 
     found: Occupancy
     registers: int
     basis: str
+    arch: str
 
     @property
     def sentence(self) -> str:
@@ -54,8 +56,16 @@ class Room:
         count = self.found.ctas
         limits = " and ".join(_WORDS.get(name, name) for name in self.found.limited_by)
         return (
-            f"{count} CTA{'s' * (count != 1)} per SM, {self.found.ctas * self.found.warps} of "
+            f"{count} CTA{'s' * (count != 1)} per SM of {self.arch}, {self.found.ctas * self.found.warps} of "
             f"{self.found.max_warps} warps ({100 * self.found.share:.0f} %), limited by {limits}"
+        )
+
+    @property
+    def sentences(self) -> str:
+        """The same with what each resource allows, and where the registers come from."""
+        each = ", ".join(f"{name} {count}" for name, count in self.found.limits.items())
+        return (
+            f"{self.sentence}: allowed are by {each}. Registers of a thread: {self.registers}, {self.basis}."
         )
 
 
@@ -84,7 +94,7 @@ def room(plan: Plan, compiled: Built | None) -> Room | None:
     if not registers:
         return None
     found = occupancy(arch(plan.arch), threads=plan.threads, registers=registers, smem=smem)
-    return Room(found=found, registers=registers, basis=basis)
+    return Room(found=found, registers=registers, basis=basis, arch=plan.arch)
 
 
 def _registers(plan: Plan) -> tuple[int, str]:

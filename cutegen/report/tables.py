@@ -50,13 +50,23 @@ def table(
     columns: Sequence[str],
     configs: Sequence[Mapping[str, tuple[str, ...]]],
     numbers: Iterable[int] = (),
+    compared: int | None = None,
 ) -> Table:
-    """The lines of one config or more, in the order in which they first occur."""
+    """The lines of one config or more, in the order in which they first occur.
+
+    Args:
+        title: As of :class:`Table`; likewise ``columns`` and ``numbers``.
+        columns: See ``title``.
+        configs: Lines of each config by name.
+        numbers: See ``title``.
+        compared: The first so many columns tell whether configs differ; all of them when left out.
+    """
     names = list(dict.fromkeys(name for config in configs for name in config))
     rows = []
     for name in names:
         cells = tuple(config.get(name) for config in configs)
-        rows.append(Row(name=name, cells=cells, differs=len(set(cells)) > 1))
+        told = {None if own is None else own[:compared] for own in cells}
+        rows.append(Row(name=name, cells=cells, differs=len(told) > 1))
     return Table(title=title, columns=tuple(columns), rows=tuple(rows), numbers=frozenset(numbers))
 
 

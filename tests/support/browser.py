@@ -1,8 +1,9 @@
-"""A headless Chromium that tests drive over its debugging pipe (the DevTools protocol); no package is needed."""
+"""A headless Chromium that tests drive over its debugging pipe (DevTools protocol), with no package."""
 
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -43,20 +44,22 @@ class Browser:
     """
 
     def __init__(self, executable: str, profile: Path) -> None:
-        to_read, self._write = os.pipe()
-        self._read, to_write = os.pipe()
-        # The browser reads commands from descriptor 3 and writes to 4; a shell puts the pipes there.
+        near_read, self._write = os.pipe()
+        self._read, near_write = os.pipe()
+        # The browser reads commands from descriptor 3 and writes to 4; a shell puts the pipes there. (Not sh:
+        # dash has no descriptors above 9.)
+        to_read, to_write = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (near_read, near_write))
         script = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
         words = [executable, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", script, *words],
+            ["bash", "-c", script, *words],
             pass_fds=(to_read, to_write),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        os.close(to_read)
-        os.close(to_write)
+        for end in (near_read, near_write, to_read, to_write):
+            os.close(end)
         self._buffer = b""
         self._number = 0
         self.events: list[dict[str, Any]] = []

@@ -60,7 +60,7 @@ class Grid {
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
     pen.clearRect(0, 0, this.base.width, this.base.height);
-    pen.globalAlpha = 0.55;
+    pen.globalAlpha = 0.7;
     pen.drawImage(this.base, 0, 0);
     pen.globalAlpha = 1;
     this.#bands(pen);

@@ -110,6 +110,7 @@ function elementFacts(kernel, tensor, row, column, stage) {
     facts.push(["memory", "straight from global memory to registers"]);
   }
   facts.push(["held by", holderWords(kernel, tensor, row, column)]);
+  if (tensor.key === "d") facts.push(["made of", `A(${row}, k) and B(${column}, k)`]);
   const copier = tensor.copier(row, column);
   if (copier) {
     const bytes = tensor.copied.vector * tensor.bytes;
