@@ -64,9 +64,8 @@ class Room:
     def sentences(self) -> str:
         """The same with what each resource allows, and where the registers come from."""
         each = ", ".join(f"{name} {count}" for name, count in self.found.limits.items())
-        return (
-            f"{self.sentence}: allowed are by {each}. Registers of a thread: {self.registers}, {self.basis}."
-        )
+        basis = f"Registers of a thread: {self.registers}, {self.basis}."
+        return f"{self.sentence}. CTAs that each resource allows: {each}. {basis}"
 
 
 def built(rendered: RenderedKernel) -> Built | None:

@@ -103,9 +103,11 @@ def check_thread(tab: Tab, plan: KernelPlan, thread: int) -> None:
 def pixel(tab: Tab, grid: str, row: int, column: int) -> tuple[int, ...]:
     """The colour in the middle of a cell."""
     code = (
-        f"(() => {{ const g = cutegenReport[0].grids['{grid}'];"
-        f" return [...g.canvas.getContext('2d').getImageData(({column} + 0.5) * g.width * g.scale,"
-        f" ({row} + 0.5) * g.height * g.scale, 1, 1).data]; }})()"
+        f"(() => {{ const g = cutegenReport[0].grids['{grid}'], copy = document.createElement('canvas');"
+        " const pen = copy.getContext('2d', {willReadFrequently: true});"
+        f" pen.drawImage(g.canvas, -Math.floor(({column} + 0.5) * g.width * g.scale),"
+        f" -Math.floor(({row} + 0.5) * g.height * g.scale));"
+        " return [...pen.getImageData(0, 0, 1, 1).data]; })()"
     )
     return tuple(tab.js(code))
 

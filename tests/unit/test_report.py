@@ -13,12 +13,14 @@ import pytest
 
 import cutegen
 from cutegen.layout.algebra import Layout
+from cutegen.layout.banks import bank_of
 from cutegen.layout.swizzle import Swizzle
 from cutegen.lint import accesses
 from cutegen.pictures.tile import SmemTile, kernel_tile, wgmma_tile
 from cutegen.pictures.tv import owners
 from cutegen.plan import KernelPlan, WgmmaPlan
 from cutegen.report import kernel_data
+from cutegen.report.room import Built, room
 from cutegen.report.tables import table
 from tests.support.cli import document, invoke
 
@@ -290,3 +292,27 @@ def test_scripts_are_short() -> None:
     assets = Path(cutegen.__file__).parent / "report" / "assets"
     for path in assets.iterdir():
         assert len(path.read_text().splitlines()) <= 250, path
+
+
+def test_the_documents_answers_are_the_plans() -> None:
+    page = (EXAMPLES.parent / "docs" / "report.md").read_text()
+    plan = plan_named("ampere_bf16")
+    assert isinstance(plan, KernelPlan)
+    byte = plan.stage_bytes + kernel_tile(plan, "a").table[5][17]
+    assert f"In bank {bank_of(byte)}, at byte {byte}." in page
+    ((thread, value),) = owners(plan, "c").held[3, 9]
+    assert f"Thread {thread} (warp {thread // 32}, lane {thread % 32}), as accumulator {value}." in page
+    found = room(plan, None)
+    assert found is not None
+    assert found.found.limited_by == ("registers",)
+    assert f"Registers: {found.found.ctas} CTAs per SM of sm_80, 16 of 64 warps" in page
+    assert f"shared memory would allow {found.found.by_smem}." in page
+
+
+def test_registers_are_the_compilers_where_the_cache_has_them() -> None:
+    plan = plan_named("ampere_bf16")
+    resources = {"registers": 72, "static_smem": 0, "dynamic_smem": plan.smem_bytes}
+    found = room(plan, Built(target="sm_80", resources=resources))
+    assert found is not None
+    assert found.found.limited_by == ("shared memory", "registers")
+    assert "Registers of a thread: 72, the compiler's, for sm_80." in found.sentences

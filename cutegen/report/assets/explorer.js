@@ -1,6 +1,7 @@
 // The pictures of one kernel, and the panel that tells what is chosen.
 
-const PIXELS = 512; // of a tile's longer side
+const PIXELS = 512; // of a line of shared memory
+const TILE_PIXELS = 620; // of a tile's longer side, at most if that can be
 
 class Explorer {
   constructor(root, kernel) {
@@ -10,7 +11,7 @@ class Explorer {
     this.grids = {};
     this.lens = new Lens(this.find("lens"));
     const { a, b, d } = kernel.tensors;
-    const cell = Math.max(2, Math.min(8, Math.floor(PIXELS / Math.max(d.rows, d.columns))));
+    const cell = Math.max(2, Math.min(8, Math.floor(TILE_PIXELS / Math.max(d.rows, d.columns))));
     this.#tile("tile-b", b, cell, true);
     this.#tile("tile-a", a, cell, false);
     this.#tile("tile-d", d, cell, false);
@@ -76,6 +77,7 @@ class Explorer {
       return [Math.floor(offset / LINE), (offset % LINE) / tensor.bytes];
     };
     const element = (line, slot) => tensor.elementAt(line * LINE + slot * tensor.bytes);
+    const along = tensor.contiguousMode;
     this.#add(part, {
       rows: lines,
       columns: slots,
@@ -84,7 +86,7 @@ class Explorer {
       label: `${tensor.name} in shared memory, a stage by address, ${lines} lines of 32 banks`,
       group: (line, slot) => {
         const found = element(line, slot);
-        return found ? Math.floor(found[tensor.copied ? tensor.copied.along : 1] / (16 / tensor.bytes)) % 8 : -1;
+        return found ? Math.floor((found[along] * tensor.bytes) / 16) % 8 : -1;
       },
       lit: () => view.lit(tensor.key).map(place),
       ring: () => (view.key === tensor.key ? place([view.row, view.column]) : null),

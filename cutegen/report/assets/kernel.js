@@ -41,6 +41,12 @@ class Tensor {
     return Math.floor(this.address(row, column, stage) / 4) % BANKS;
   }
 
+  // Which mode's elements lie side by side: 0 for rows, 1 for columns.
+  get contiguousMode() {
+    if (this.rows < 2 || this.columns < 2) return this.columns > 1 ? 1 : 0;
+    return Math.abs(this.offset(0, 1) - this.offset(0, 0)) <= Math.abs(this.offset(1, 0) - this.offset(0, 0)) ? 1 : 0;
+  }
+
   // The element at a byte of the stage, or null where there is none.
   elementAt(offset) {
     const index = this.places.get(offset);

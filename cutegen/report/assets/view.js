@@ -82,6 +82,7 @@ function listWords(numbers, most = 16) {
 function holderWords(kernel, tensor, row, column) {
   const holders = tensor.holders(row, column);
   if (!holders.length) return "no thread: wgmma reads it from shared memory";
+  const each = kernel.alone ? "" : ", each for a tile of its own";
   const byValue = new Map();
   for (const [thread, value] of holders) {
     if (!byValue.has(value)) byValue.set(value, []);
@@ -92,7 +93,7 @@ function holderWords(kernel, tensor, row, column) {
       const who =
         threads.length === 1
           ? threadWords(kernel, threads[0])
-          : `${threads.length} ${kernel.who}s: ${listWords(threads)}`;
+          : `${threads.length} ${kernel.who}s${each}: ${listWords(threads)}`;
       return `${who}, ${valueWords(tensor, value)}`;
     })
     .join("; ");
