@@ -39,62 +39,75 @@ def command(
     """Write an interactive page: config, costs, occupancy, who holds which element and where it lies, source.
 
     The page is one file that needs no network. With two configs it marks what differs. Neither a compiler nor
-    a GPU is needed; registers are the compiler's if the kernel is in the cache.
+    a GPU is needed; registers are the compiler's if the kernel is in the cache. A config that breaks a rule
+    gets a page that says so, and exit code 2.
     """
-    from cutegen.report import page, tables
+    from cutegen.report import page
 
     if len(configs) > _MOST:
         raise click.UsageError(f"a report is about one config or two (got {len(configs)})")
-    subjects = [_subject(config, shape) for config in configs]
+    errors: list[ConfigError] = []
+    subjects = [_subject(config, shape, errors) for config in configs]
     text = page(subjects)
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
         except OSError as exc:
             raise ConfigError(f"-o: {output} cannot be written: {exc.strerror}; name another file") from None
-    size = len(text.encode())
-    if as_json:
-        print_json(
-            {
-                "ok": True,
-                "output": output,
-                "bytes": size,
-                "text": text if output is None else None,
-                "differences": [
-                    {"table": found.title, "rows": rows}
-                    for found in tables(subjects)
-                    if (rows := found.differing)
-                ],
-                "kernels": [_document(c, s) for c, s in zip(configs, subjects, strict=True)],
-            }
-        )
-    elif output is None:
+    if not as_json and output is None:
         emit(text, nl=False)
-    else:
-        say(f"wrote {output} ({size_text(size)})", err=True)
+    elif not as_json:
+        say(f"wrote {output} ({size_text(len(text.encode()))})", err=True)
+    if errors:  # the page says so too
+        message = "\n".join(error.message for error in errors)
+        raise ConfigError(message, [violation for error in errors for violation in error.violations])
+    if as_json:
+        print_json(_document(configs, subjects, output, text))
 
 
-def _document(config: str, subject: Subject) -> dict[str, Any]:
+def _document(
+    configs: tuple[str, ...], subjects: list[Subject], output: Path | None, text: str
+) -> dict[str, Any]:
+    from cutegen.report import tables
+
+    return {
+        "ok": True,
+        "output": output,
+        "bytes": len(text.encode()),
+        "text": text if output is None else None,
+        "differences": [
+            {"table": found.title, "rows": rows} for found in tables(subjects) if (rows := found.differing)
+        ],
+        "kernels": [_kernel(config, one) for config, one in zip(configs, subjects, strict=True)],
+    }
+
+
+def _kernel(config: str, subject: Subject) -> dict[str, Any]:
     room, built = subject.room, subject.built
     return {
         "config": config,
-        "name": subject.plan.name,
+        "name": subject.plan.name if subject.plan else None,
         "warnings": list(subject.warnings),
         "occupancy": room.found.to_dict() if room else None,
         "resources": built.resources if built else None,
     }
 
 
-def _subject(config: str, shape: tuple[int, int, int] | None) -> Subject:
-    """Everything that the page says of a config."""
+def _subject(config: str, shape: tuple[int, int, int] | None, errors: list[ConfigError]) -> Subject:
+    """Everything that the page says of a config; what is wrong with it is put to the errors."""
     from cutegen.cli.explain import fact_rows
     from cutegen.cli.warn import warnings_of
-    from cutegen.report import merged, subject
+    from cutegen.report import merged, refused, subject
 
     loaded = read_config(config)
-    plan = planned(loaded)
+    label = "stdin" if config == "-" else Path(config).name
+    try:
+        plan = planned(loaded)
+    except ConfigError as error:
+        errors.append(error)
+        return refused(label, loaded, error)
     return subject(
-        "stdin" if config == "-" else Path(config).name,
+        label,
         loaded,
         plan,
         facts=merged(fact_rows(plan)),

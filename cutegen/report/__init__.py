@@ -7,7 +7,18 @@ tells what the kernel does with it.
 
 from cutegen.report.data import kernel_data
 from cutegen.report.page import page, tables
-from cutegen.report.subject import Advice, Subject, subject
+from cutegen.report.subject import Advice, Subject, refused, subject
 from cutegen.report.tables import Row, Table, merged
 
-__all__ = ["Advice", "Row", "Subject", "Table", "kernel_data", "merged", "page", "subject", "tables"]
+__all__ = [
+    "Advice",
+    "Row",
+    "Subject",
+    "Table",
+    "kernel_data",
+    "merged",
+    "page",
+    "refused",
+    "subject",
+    "tables",
+]

@@ -74,12 +74,12 @@ def _data(subject: Subject) -> dict[str, Any]:
 
 
 def _shown(subject: Subject, index: int) -> dict[str, Any]:
-    prefix = "" if index == 1 else f"{index}-"
+    prefix, plan = "" if index == 1 else f"{index}-", subject.plan
     return {
         "label": subject.label,
-        "name": subject.plan.name,
-        "about": subtitle(subject.plan),
-        "mainloop": subject.plan.config.mainloop,
+        "name": plan.name if plan else "",
+        "about": subtitle(plan) if plan else "",
+        "violations": subject.violations,
         "pictured": subject.data is not None,
         "memories": [key for key in ("a", "b") if subject.data and subject.data["tensors"][key]["smem"]],
         "room": subject.room,
@@ -87,15 +87,17 @@ def _shown(subject: Subject, index: int) -> dict[str, Any]:
         "warnings": subject.warnings,
         "advice": subject.advice,
         "partitions": subject.partitions,
-        "figures": [(f.title, Markup(f.svg)) for f in figures(subject.plan, f"picture{index}")],
+        "figures": [(f.title, Markup(f.svg)) for f in figures(plan, f"picture{index}")] if plan else [],
         "prefix": prefix,
-        "lines": subject.rendered.text.splitlines(),
+        "lines": subject.rendered.text.splitlines() if subject.rendered else [],
     }
 
 
 def _tiles(subject: Subject) -> list[tuple[str, str]]:
     """The figures that a reader looks for first."""
     plan = subject.plan
+    if plan is None:
+        return []
     found = [("CTA tile", " x ".join(map(str, plan.config.tile or ("?",))))]
     if plan.config.stages:
         found.append(("stages", str(plan.config.stages)))

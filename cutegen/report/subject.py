@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cutegen.errors import ConfigError
 from cutegen.lint import Access, accesses
 from cutegen.loader import LoadedConfig, to_data
 from cutegen.partitions import Partition, partitions
@@ -15,7 +16,7 @@ from cutegen.report.data import kernel_data
 from cutegen.report.room import Built, Room, built, room
 from cutegen.yamlwrite import flow
 
-__all__ = ["Advice", "Subject", "subject"]
+__all__ = ["Advice", "Subject", "refused", "subject"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,8 @@ class Subject:
 
     Attributes:
         label: The file's name, or another name.
-        plan: What the config makes.
+        plan: What the config makes; None if it breaks a rule, and then nothing follows.
+        violations: The rules that it breaks, as ``cutegen check --json`` has them.
         config: Value of each field, and whether the file gave it or cutegen chose it.
         facts: What follows, in words, by name.
         warnings: As ``cutegen check --json`` has them.
@@ -47,18 +49,19 @@ class Subject:
     """
 
     label: str
-    plan: Plan
     config: dict[str, tuple[str, ...]]
-    facts: dict[str, tuple[str, ...]]
-    warnings: Sequence[Mapping[str, Any]]
-    advice: Sequence[Advice]
-    workload: dict[str, tuple[str, ...]]
-    accesses: tuple[Access, ...]
-    partitions: tuple[Partition, ...]
-    rendered: RenderedKernel
-    built: Built | None
-    room: Room | None
-    data: dict[str, Any] | None = field(repr=False)
+    plan: Plan | None = None
+    violations: Sequence[Mapping[str, Any]] = ()
+    facts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: Sequence[Mapping[str, Any]] = ()
+    advice: Sequence[Advice] = ()
+    workload: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    accesses: tuple[Access, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    rendered: RenderedKernel | None = None
+    built: Built | None = None
+    room: Room | None = None
+    data: dict[str, Any] | None = field(default=None, repr=False)
 
 
 def subject(
@@ -87,7 +90,7 @@ def subject(
     return Subject(
         label=label,
         plan=plan,
-        config=_config(loaded, plan),
+        config=_config(loaded, _leaves(to_data(plan.config))),
         facts=facts,
         warnings=warnings,
         advice=advice,
@@ -101,8 +104,14 @@ def subject(
     )
 
 
-def _config(loaded: LoadedConfig, plan: Plan) -> dict[str, tuple[str, ...]]:
-    leaves = _leaves(to_data(plan.config))
+def refused(label: str, loaded: LoadedConfig, error: ConfigError) -> Subject:
+    """What is shown of a config that breaks a rule: what it says, and what is wrong with it."""
+    leaves = _leaves(to_data(loaded.config))
+    given = {name: value for name, value in leaves.items() if loaded.given(name)}
+    return Subject(label=label, config=_config(loaded, given), violations=error.to_dict()["violations"])
+
+
+def _config(loaded: LoadedConfig, leaves: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: (flow(value), "" if loaded.given(name) else "auto") for name, value in leaves.items()}
 
 

@@ -267,7 +267,7 @@ def test_names_and_texts_are_escaped(tmp_path: Path) -> None:
 
 
 def test_errors_and_exit_codes(tmp_path: Path, bad: str, illegal: str) -> None:
-    for path in (bad, illegal, str(tmp_path / "none.yaml")):
+    for path in (bad, str(tmp_path / "none.yaml")):
         found = invoke("report", path, "-o", str(tmp_path / "r.html"))
         assert found.exit_code == 2
         assert not (tmp_path / "r.html").exists()
@@ -280,6 +280,20 @@ def test_errors_and_exit_codes(tmp_path: Path, bad: str, illegal: str) -> None:
     assert "cannot be written" in found.stderr
     assert invoke("report", AMPERE, "--shape", "1,2").exit_code == 2
     assert document("report", illegal, "--json")["error"] == "ConfigError"
+
+
+def test_a_config_that_breaks_a_rule_gets_a_page_that_says_so(tmp_path: Path, illegal: str) -> None:
+    path = tmp_path / "r.html"
+    found = invoke("report", illegal, AMPERE, "-o", str(path))
+    assert found.exit_code == 2
+    assert "[stages" in found.stderr or "[smem" in found.stderr
+    page = path.read_text()
+    assert "The config cannot work." in page
+    assert "illegal.yaml:4:" in page
+    assert "illegal.yaml breaks a rule, so that there is no kernel to show." in page
+    assert [d["kernel"] is None for d in data_of(page)] == [True, False]
+    assert re.search(r'<tr class="differs"><th scope="row">stages</th><td class="gap">9999</td>', page)
+    assert 'id="2-L7"' in page
 
 
 def test_without_a_file_the_page_goes_to_stdout() -> None:
