@@ -116,7 +116,7 @@ def test_pointing_at_a_thread_lights_what_it_holds(tab: Tab, plan: KernelPlan) -
     tab.point(*place_of(tab, "threads", 2, 5))
     check_thread(tab, plan, 2 * 32 + 5)
     assert lit(tab, "threads") == {(2, 5)}
-    assert "thread 69 (warp 2, lane 5)" in answer(tab)
+    assert answer(tab).startswith("Thread 69 (warp 2, lane 5) holds 64 elements of A, 32 elements of B, 64")
     ink = tab.js("getComputedStyle(document.documentElement).getPropertyValue('--ink').trim()")
     rgb = tuple(int(ink[i : i + 2], 16) for i in (1, 3, 5))
     for row, column in sorted(held_by(plan, "c", 69))[4:24]:  # the first has a frame
@@ -134,6 +134,20 @@ def test_pointing_at_an_element_lights_its_thread(tab: Tab, plan: KernelPlan) ->
     holders = owners(plan, "b").held[33, 9]
     assert lit(tab, "threads") == {(t // 32, t % 32) for t, _ in holders}
     assert answer(tab).startswith("B(33, 9) of stage 0 lies in bank ")
+
+
+def test_a_press_holds_the_choice_until_the_next(tab: Tab) -> None:
+    first, second = place_of(tab, "threads", 1, 1), place_of(tab, "threads", 3, 4)
+    tab.point(*first)
+    tab.click(*first)
+    tab.point(*second)
+    assert lit(tab, "threads") == {(1, 1)}
+    tab.click(*second)
+    tab.point(*first)
+    assert lit(tab, "threads") == {(3, 4)}
+    tab.click(*second)  # once more lets it go
+    tab.point(*first)
+    assert lit(tab, "threads") == {(1, 1)}
 
 
 def test_pointing_at_memory_names_the_element(tab: Tab, plan: KernelPlan) -> None:

@@ -1,7 +1,8 @@
 // The pictures of one kernel, and the panel that tells what is chosen.
 
 const PIXELS = 512; // of a line of shared memory
-const TILE_PIXELS = 620; // of a tile's longer side, at most if that can be
+const TILE_PIXELS = 620; // of the output tile's longer side, if that can be
+const ALL_PIXELS = 860; // likewise of A beside it, or B above it
 
 class Explorer {
   constructor(root, kernel) {
@@ -11,7 +12,9 @@ class Explorer {
     this.grids = {};
     this.lens = new Lens(this.find("lens"));
     const { a, b, d } = kernel.tensors;
-    const cell = Math.max(2, Math.min(8, Math.floor(TILE_PIXELS / Math.max(d.rows, d.columns))));
+    const side = Math.max(d.rows, d.columns);
+    const most = Math.min(TILE_PIXELS / side, ALL_PIXELS / (side + a.columns));
+    const cell = Math.max(2, Math.min(8, Math.floor(most)));
     this.#tile("tile-b", b, cell, true);
     this.#tile("tile-a", a, cell, false);
     this.#tile("tile-d", d, cell, false);
@@ -31,11 +34,14 @@ class Explorer {
     this.update();
   }
 
-  // Pointing does not move a choice that is held; a press or a key does.
+  // Pointing does not move a choice that is held; a press or a key does. A second press lets it go.
   choose(choice, press, key) {
-    if (this.view.pinned && !press && !key) return;
-    if (press) this.view.pinned = !this.view.pinned;
+    const { pinned, name } = this.view;
+    if (pinned && !press && !key) return;
     choice();
+    if (!press) return;
+    this.view.pinned = !pinned || name !== this.view.name;
+    this.update();
   }
 
   #add(part, options) {

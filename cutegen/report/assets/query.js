@@ -35,7 +35,8 @@ function answer(view) {
   if (view.by === "thread") {
     const counts = Object.values(kernel.tensors).filter((t) => t.held);
     const words = counts.map((t) => `${t.elements(view.thread).length} elements of ${t.name}`);
-    return `${threadWords(kernel, view.thread)} holds ${words.join(", ")}.`;
+    const who = threadWords(kernel, view.thread);
+    return `${who[0].toUpperCase()}${who.slice(1)} holds ${words.join(", ")}.`;
   }
   const name = elementName(tensor, row, column);
   const held = `held by ${holderWords(kernel, tensor, row, column)}`;

@@ -39,6 +39,11 @@ class View {
     this.changed();
   }
 
+  // What is chosen, so that two choices can be compared.
+  get name() {
+    return this.by === "thread" ? `thread ${this.thread}` : `${this.key}(${this.row},${this.column})`;
+  }
+
   // The elements of a tensor that are lit, as [row, column].
   lit(key) {
     const own = this.thread === null ? [] : this.kernel.tensors[key].elements(this.thread);
