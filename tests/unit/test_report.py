@@ -32,6 +32,7 @@ PLANS = (
     "sm75_s8",
     "sm80_f64",
     "sm80_f32",
+    "simple",
     "gemm_device",
     "hopper/cooperative",
     "hopper/f16_nt",
