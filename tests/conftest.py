@@ -14,8 +14,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-_DIRECTORY_MARKS = ("unit", "emulated", "compile", "gpu", "golden")
-_NEEDS = {"emulated": ("gxx",), "compile": ("nvcc",), "gpu": ("gpu", "torch", "nvcc")}
+_DIRECTORY_MARKS = ("unit", "emulated", "compile", "gpu", "golden", "browser")
+_NEEDS = {
+    "browser": ("browser",),
+    "emulated": ("gxx",),
+    "compile": ("nvcc",),
+    "gpu": ("gpu", "torch", "nvcc"),
+}
 
 settings.register_profile(
     "cutegen",
@@ -64,7 +69,19 @@ def _torch() -> str | None:
     return None if torch.cuda.is_available() else "this torch sees no GPU; install a CUDA build of torch"
 
 
-_CHECKS: dict[str, Callable[[], str | None]] = {"nvcc": _nvcc, "gxx": _gxx, "gpu": _gpu, "torch": _torch}
+def _browser() -> str | None:
+    from tests.support.browser import find_browser
+
+    return None if find_browser() else "no Chromium on PATH; install one (Debian: apt install chromium)"
+
+
+_CHECKS: dict[str, Callable[[], str | None]] = {
+    "browser": _browser,
+    "gpu": _gpu,
+    "gxx": _gxx,
+    "nvcc": _nvcc,
+    "torch": _torch,
+}
 
 
 @cache

@@ -14,7 +14,7 @@ from cutegen.errors import ConfigError
 if TYPE_CHECKING:
     from cutegen.advise import Proposal
 
-__all__ = ["command"]
+__all__ = ["command", "proposal_words"]
 
 _WORDS = {
     "wavefronts": "wavefronts of shared memory a k-tile",
@@ -75,14 +75,19 @@ def _advise(outcome: Outcome, output: Path | None) -> None:
 
 
 def _lines(proposal: Proposal) -> list[str]:
+    change, figures = proposal_words(proposal)
+    return [f"  {change}", *(dim(f"      {line}") for line in figures)]
+
+
+def proposal_words(proposal: Proposal) -> tuple[str, list[str]]:
+    """What to change, and the figures before and after."""
     from cutegen.yamlwrite import flow
 
     said = [
         f"leave {path} out" if value is None else f"use {path}: {flow(value)}"
         for path, value in proposal.change.items()
     ]
-    lines = _differences(proposal.before.to_dict(), proposal.after.to_dict())
-    return [f"  {' with '.join(said)}", *(dim(f"      {line}") for line in lines)]
+    return " with ".join(said), _differences(proposal.before.to_dict(), proposal.after.to_dict())
 
 
 def _differences(before: dict[str, int], after: dict[str, int]) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cutegen.loader import LoadedConfig
     from cutegen.plan import KernelPlan, OperandPlan, Plan
 
-__all__ = ["command", "facts"]
+__all__ = ["command", "fact_rows", "facts"]
 
 _NOTE_COLUMN = 72
 
@@ -189,15 +189,18 @@ def _copies(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     return found
 
 
-def _fact_lines(plan: Plan) -> Iterator[str]:
+def fact_rows(plan: Plan) -> list[list[str]]:
+    """The same as a table of names and words; a row without a name goes on with the one before."""
     from cutegen.plan import CollectivePlan, WgmmaPlan
 
     if isinstance(plan, CollectivePlan):
-        rows = collective_rows(plan)
-    else:
-        rows = wgmma_rows(plan) if isinstance(plan, WgmmaPlan) else _rows(plan)
+        return collective_rows(plan)
+    return wgmma_rows(plan) if isinstance(plan, WgmmaPlan) else _rows(plan)
+
+
+def _fact_lines(plan: Plan) -> Iterator[str]:
     yield "#"
-    for line in table(rows, indent=1):
+    for line in table(fact_rows(plan), indent=1):
         yield dim(f"#{line}")
 
 

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "explain": "Show a config with every 'auto' filled in, and what follows from it.",
     "advise": "Propose better layouts, copies and stages, with what they cost now and then.",
     "draw": "Draw layouts, copies and the pipeline of a kernel.",
+    "report": "Write an interactive page about a kernel, or two side by side.",
     "run": "Build a kernel, run it on random inputs and compare with float64.",
     "bench": "Measure kernels against torch.mm and others on this GPU.",
     "emulate": "Run a CUDA file on the CPU and find its races and wrong accesses.",

@@ -10,7 +10,7 @@ from cutegen.lint.review import Review
 from cutegen.resources import accumulator_registers, fragment_registers
 from cutegen.rules.text import either
 
-__all__ = ["registers_needed"]
+__all__ = ["register_limit", "registers_needed"]
 
 _TABLE = "CUDA C++ Programming Guide, table Technical Specifications per Compute Capability"
 _ADDRESSES = 7  # two 64-bit pointers, two shared addresses or extents that are left, and the k-tile

@@ -51,7 +51,10 @@ def test_documents_of_configs(fakes: Fakes, good: str, tmp_path: Path) -> None:
     matrix.write_text(Path(good).read_text() + "matrix:\n  min_blocks: [1, 2]\n")
     check(document("check", str(matrix), "--json")["configs"][0], "`check`, a matrix file", INNER)
     check(document("render", good, "--json"), "`render`", OUTER)
+    other = tmp_path / "other.yaml"
+    other.write_text(Path(good).read_text().replace("bf16", "f16"))
     check(document("draw", good, "--what", "mma", "--json"), "`draw`", OUTER)
+    check(document("report", good, str(other), "--json"), "`report`", OUTER)
 
 
 def test_documents_of_the_machine(fakes: Fakes, tmp_path: Path) -> None:

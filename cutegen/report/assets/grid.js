@@ -1,0 +1,125 @@
+// A grid of cells on a canvas that answers to the pointer and to the arrow keys.
+
+const STEPS = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  PageUp: [-8, 0],
+  PageDown: [8, 0],
+};
+
+function colourOf(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+class Grid {
+  // options: rows, columns, width and height of a cell, label, group(row, column) below 0 for nothing,
+  // lit() and ring() as cells, bands() as [row, column] of which one may be null, point(row, column), pin()
+  constructor(parent, options) {
+    Object.assign(this, options);
+    this.cursor = [0, 0];
+    this.canvas = document.createElement("canvas");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-roledescription", "grid of cells");
+    this.canvas.setAttribute("aria-label", `${this.label}. The arrow keys move, Enter holds the choice.`);
+    this.canvas.dataset.grid = this.name;
+    parent.append(this.canvas);
+    this.scale = Math.max(1, Math.round(window.devicePixelRatio || 1));
+    this.canvas.width = this.columns * this.width * this.scale;
+    this.canvas.height = this.rows * this.height * this.scale;
+    this.canvas.style.width = `${this.columns * this.width}px`;
+    this.canvas.style.height = `${this.rows * this.height}px`;
+    this.canvas.addEventListener("pointermove", (event) => this.#pointed(event, false));
+    this.canvas.addEventListener("pointerdown", (event) => this.#pointed(event, true));
+    this.canvas.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  // Paint the cells anew, as after a change of colours.
+  repaint() {
+    const base = document.createElement("canvas");
+    [base.width, base.height] = [this.columns * this.width, this.rows * this.height];
+    const pen = base.getContext("2d");
+    const hues = Array.from({ length: 8 }, (_, i) => colourOf(`--g${i}`));
+    const gap = this.width > 5 && this.height > 5 ? 1 : 0;
+    for (let row = 0; row < this.rows; row++) {
+      for (let column = 0; column < this.columns; column++) {
+        const group = this.group(row, column);
+        if (group < 0) continue;
+        pen.fillStyle = hues[group % 8];
+        pen.fillRect(column * this.width, row * this.height, this.width - gap, this.height - gap);
+      }
+    }
+    this.base = base;
+    this.draw();
+  }
+
+  draw() {
+    const pen = this.canvas.getContext("2d");
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    pen.clearRect(0, 0, this.base.width, this.base.height);
+    pen.globalAlpha = 0.7;
+    pen.drawImage(this.base, 0, 0);
+    pen.globalAlpha = 1;
+    this.#bands(pen);
+    pen.fillStyle = colourOf("--ink");
+    const gap = this.width > 5 && this.height > 5 ? 1 : 0;
+    for (const [row, column] of this.lit()) {
+      pen.fillRect(column * this.width, row * this.height, this.width - gap, this.height - gap);
+    }
+    this.#ring(pen);
+  }
+
+  #bands(pen) {
+    pen.fillStyle = colourOf("--band");
+    for (const [row, column] of this.bands ? this.bands() : []) {
+      if (row !== null) pen.fillRect(0, row * this.height, this.base.width, this.height);
+      if (column !== null) pen.fillRect(column * this.width, 0, this.width, this.base.height);
+    }
+  }
+
+  #ring(pen) {
+    const ring = this.ring();
+    if (!ring) return;
+    this.cursor = ring;
+    const [x, y] = [ring[1] * this.width, ring[0] * this.height];
+    for (const [name, out, line] of [["--paper", 3, 2], ["--accent", 1.5, 2]]) {
+      pen.strokeStyle = colourOf(name);
+      pen.lineWidth = line;
+      pen.strokeRect(x - out, y - out, this.width + 2 * out, this.height + 2 * out);
+    }
+  }
+
+  #pointed(event, press) {
+    const box = this.canvas.getBoundingClientRect();
+    const row = Math.floor(((event.clientY - box.top) / box.height) * this.rows);
+    const column = Math.floor(((event.clientX - box.left) / box.width) * this.columns);
+    if (row < 0 || column < 0 || row >= this.rows || column >= this.columns) return;
+    if (this.group(row, column) < 0) return;
+    this.point(row, column, press);
+  }
+
+  #key(event) {
+    const [row, column] = this.cursor;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.point(row, column, true);
+      return;
+    }
+    let step = STEPS[event.key];
+    if (event.key === "Home") step = [0, -column];
+    if (event.key === "End") step = [0, this.columns - 1 - column];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const to = [row + step[0], column + step[1]];
+    to[0] = Math.min(this.rows - 1, Math.max(0, to[0]));
+    to[1] = Math.min(this.columns - 1, Math.max(0, to[1]));
+    while (this.group(...to) < 0 && to[0] > 0 && to[1] > 0 && to[0] < this.rows - 1 && to[1] < this.columns - 1) {
+      to[0] += Math.sign(step[0]);
+      to[1] += Math.sign(step[1]);
+    }
+    if (this.group(...to) >= 0) this.point(...to, false, true);
+  }
+}

@@ -1,0 +1,156 @@
+"""The page itself: tables, source and data of one config or two, put into the template."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from cutegen.pictures.words import subtitle
+from cutegen.render import template_root
+from cutegen.report.picture import figures
+from cutegen.report.room import room_rows
+from cutegen.report.subject import Subject
+from cutegen.report.tables import Table, merged, table
+from cutegen.version import __version__
+
+__all__ = ["page", "tables"]
+
+_ASSETS = Path(__file__).parent / "assets"
+_SCRIPTS = ("layout.js", "kernel.js", "view.js", "grid.js", "lens.js", "query.js", "explorer.js", "start.js")
+
+
+def page(subjects: Sequence[Subject], title: str = "") -> str:
+    """One HTML page about one config, or about two with their differences marked; it needs nothing else."""
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title or " and ".join(s.label for s in subjects),
+            version=__version__,
+            style=Markup((_ASSETS / "page.css").read_text(encoding="utf-8")),
+            script=Markup(_script()),
+            data=Markup(_json([_data(s) for s in subjects])),
+            subjects=[_shown(s, index) for index, s in enumerate(subjects, start=1)],
+            tables=tables(subjects),
+            two=len(subjects) > 1,
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    """Everything that is put into the page is escaped, but for what :class:`Markup` says is HTML."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root() / "report"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _script() -> str:
+    parts = [(_ASSETS / name).read_text(encoding="utf-8") for name in _SCRIPTS]
+    return "(() => {\n" + "\n".join(parts) + "})();\n"
+
+
+def _json(value: Any) -> str:
+    """JSON that can stand in a script element: no text in it ends the element or begins a comment."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _data(subject: Subject) -> dict[str, Any]:
+    return {
+        "label": subject.label,
+        "occupancy": subject.room.sentences if subject.room else "",
+        "kernel": subject.data,
+    }
+
+
+def _shown(subject: Subject, index: int) -> dict[str, Any]:
+    prefix, plan = "" if index == 1 else f"{index}-", subject.plan
+    return {
+        "label": subject.label,
+        "name": plan.name if plan else "",
+        "about": subtitle(plan) if plan else "",
+        "violations": subject.violations,
+        "pictured": subject.data is not None,
+        "memories": [key for key in ("a", "b") if subject.data and subject.data["tensors"][key]["smem"]],
+        "room": subject.room,
+        "tiles": _tiles(subject),
+        "warnings": subject.warnings,
+        "advice": subject.advice,
+        "partitions": subject.partitions,
+        "figures": [(f.title, Markup(f.svg)) for f in figures(plan, f"picture{index}")] if plan else [],
+        "prefix": prefix,
+        "lines": subject.rendered.text.splitlines() if subject.rendered else [],
+    }
+
+
+def _tiles(subject: Subject) -> list[tuple[str, str]]:
+    """The figures that a reader looks for first."""
+    plan = subject.plan
+    if plan is None:
+        return []
+    found = [("CTA tile", " x ".join(map(str, plan.config.tile or ("?",))))]
+    if plan.config.stages:
+        found.append(("stages", str(plan.config.stages)))
+    found += [("threads", str(plan.threads)), ("shared memory", f"{plan.smem_bytes / 1024:.4g} KiB")]
+    if subject.room:
+        found += [("registers of a thread", str(subject.room.registers))]
+        found += [("CTAs per SM", str(subject.room.found.ctas))]
+    return found
+
+
+def tables(subjects: Sequence[Subject]) -> list[Table]:
+    """All tables of the page that are there."""
+    found = [
+        table("Config", ("value", ""), [s.config for s in subjects], compared=1),
+        table("Facts", ("",), [s.facts for s in subjects]),
+        table("Occupancy of an SM", ("allows",), [room_rows(s.room) if s.room else {} for s in subjects]),
+        table("Compiler", ("",), [_compiled(s) for s in subjects]),
+        table(
+            "Memory accesses",
+            ("instruction", "requests", "cost", "ideal", "cost / ideal", "worst"),
+            [_costs(s) for s in subjects],
+            numbers=(1, 2, 3, 4, 5),
+        ),
+        table("Problem", ("",), [s.workload for s in subjects]),
+        table("Tensors of thread 0", ("layout",), [_tensors(s) for s in subjects]),
+    ]
+    return [one for one in found if one.rows]
+
+
+def _compiled(subject: Subject) -> dict[str, tuple[str, ...]]:
+    if subject.built is None:
+        return {}
+    words = {name.replace("_", " "): (str(value),) for name, value in subject.built.resources.items()}
+    return {"target": (subject.built.target,), **words}
+
+
+def _costs(subject: Subject) -> dict[str, tuple[str, ...]]:
+    return {
+        f"{a.name}, {a.unit} a {a.per}": (
+            f"{a.op}, {a.bytes} B",
+            str(a.requests),
+            str(a.cost),
+            str(a.ideal),
+            f"{a.degree:.2f}x",
+            f"{a.ways:g}-way" if a.space == "shared" else f"{a.ways:g}x",
+        )
+        for a in subject.accesses
+    }
+
+
+def _tensors(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """The layouts; of a fragment also with its modes merged."""
+    rows = []
+    for p in subject.partitions:
+        rows.append((p.name, p.layout if p.merged == p.layout else f"{p.layout} = {p.merged}"))
+    return merged(rows)
