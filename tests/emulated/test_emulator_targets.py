@@ -67,6 +67,29 @@ def test_instruction_is_missing_on_the_older_architecture(tmp_path: Path, case: 
     assert emulate(source, launch, arch=having, options=(f"-DCASE={case}",)).clean
 
 
+FENCES = """
+#include <cute/arch/copy_sm80.hpp>
+
+extern "C" __global__ void kernel(float* out) {
+  cute::cp_async_fence();
+  cute::cp_async_wait<1>();
+  cute::cp_async_wait<0>();
+  out[threadIdx.x] = 0;
+}
+"""
+
+
+@pytest.mark.emulated
+def test_what_cute_leaves_out_on_an_older_architecture_is_no_finding(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.cu"
+    source.write_text(FENCES, encoding="utf-8")
+    out = np.ones(32, dtype=np.float32)
+    launch = Launch(kernel="kernel", grid=(1, 1, 1), block=(32, 1, 1), arguments=(out,))
+    report = emulate(source, launch, arch="sm_75")
+    assert report.clean, report.summary()
+    assert not out.any()
+
+
 @pytest.mark.parametrize(
     ("opcode", "needed"),
     [

@@ -40,14 +40,18 @@ def needs_rewriting(text: str) -> bool:
     )
 
 
-def rewrite_source(text: str) -> RewrittenSource:
+def rewrite_source(text: str, *, library: bool = False) -> RewrittenSource:
     """Rewrite a text; line numbers stay.
+
+    Args:
+        text: The text.
+        library: Whether it is a header of CUTLASS.
 
     Raises:
         ValueError: If an asm statement, a shared declaration or a launch cannot be read.
     """
     text = _UNROLL.sub(r"\1", text)
-    text, asm = _rewrite_asm(text)
+    text, asm = _rewrite_asm(text, library)
     text, shared = _rewrite_shared(text)
     text, launches = _rewrite_launches(text)
     text, _ = enrol_kernels(text)
@@ -58,14 +62,14 @@ def _lines(replacement: str, original: str) -> str:
     return replacement + "\n" * (original.count("\n") - replacement.count("\n"))
 
 
-def _rewrite_asm(text: str) -> tuple[str, int]:
+def _rewrite_asm(text: str, library: bool) -> tuple[str, int]:
     if "asm" not in text:
         return text, 0
     pieces: list[str] = []
     last = count = 0
     for statement in find_asm(text):
         pieces.append(text[last : statement.start])
-        pieces.append(_lines(translate(statement), text[statement.start : statement.end]))
+        pieces.append(_lines(translate(statement, library=library), text[statement.start : statement.end]))
         last = statement.end
         count += 1
     pieces.append(text[last:])

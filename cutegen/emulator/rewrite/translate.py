@@ -66,13 +66,24 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
 )
 
 
-def translate(asm: AsmStatement) -> str:
-    """The C++ expression of an asm statement; what is not known becomes an error when it is executed."""
+#: Of which CuTe's functions do nothing on an architecture that has none: macros guard them, which here are
+#: those of the newest architecture that shares precompiled headers.
+_LEFT_OUT = frozenset(("cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all"))
+
+
+def translate(asm: AsmStatement, *, library: bool = False) -> str:
+    """The C++ expression of an asm statement; what is not known becomes an error when it is executed.
+
+    Args:
+        asm: The statement.
+        library: Whether it stands in a header of CUTLASS.
+    """
     try:
         block = parse(asm.text)
         operands = Operands(asm.operands, block.registers)
         statements = [
-            f"{x}_: ; " if isinstance(x, str) else _guarded(x, operands) + "; " for x in block.statements
+            f"{x}_: ; " if isinstance(x, str) else _guarded(x, operands, library) + "; "
+            for x in block.statements
         ]
     except UnknownInstructionError as error:
         return _unsupported(str(error), asm)
@@ -85,15 +96,15 @@ def translate(asm: AsmStatement) -> str:
     return "[&]() { " + operands.declarations() + "".join(statements) + "}()"
 
 
-def _guarded(ins: Instruction, ops: Operands) -> str:
-    statement = _one(ins, ops)
+def _guarded(ins: Instruction, ops: Operands, library: bool) -> str:
+    statement = _one(ins, ops, library)
     if ins.guard is None:
         return statement
     condition = ops.read(ins.guard, "bool")
     return f"if ({'!' if ins.negated else ''}{condition}) {{ {statement}; }}"
 
 
-def _one(ins: Instruction, ops: Operands) -> str:
+def _one(ins: Instruction, ops: Operands, library: bool) -> str:
     if ins.parts[0] == "bra":
         return f"goto {ins.operands[0]}_"
     if ins.parts[0] == "createpolicy":
@@ -101,7 +112,8 @@ def _one(ins: Instruction, ops: Operands) -> str:
     for pattern, handler in _HANDLERS:
         if pattern.match(ins.opcode):
             try:
-                return _needed(ins) + handler(ins, ops)
+                needed = "" if library and ins.opcode in _LEFT_OUT else _needed(ins)
+                return needed + handler(ins, ops)
             except (ValueError, IndexError, KeyError) as error:
                 raise UnknownInstructionError(ins.opcode) from error
     raise UnknownInstructionError(ins.opcode)

@@ -54,7 +54,7 @@ def rewrite_tree(source: Path, target: Path) -> RewrittenTree:
                 continue
             try:
                 result = rewrite_source(
-                    text.replace("\\\n", "") if "asm" in text and "\\\n" in text else text
+                    text.replace("\\\n", "") if "asm" in text and "\\\n" in text else text, library=True
                 )
             except ValueError as error:
                 skipped[name] = str(error)
