@@ -29,6 +29,7 @@ NOT_FORCED: dict[str, str] = {
     "g2s-align": "what the user promises about pointers and strides may hold by chance",
     "tma-align": "likewise",
     "tma-store": "likewise; another store than the one that was asked for would be taken",
+    "wgmma-registers": "the emulator has registers without end, and ptxas spills what does not fit",
     "wgmma-promote": "sums are promoted after each stage, whatever the number says",
     "wgmma-unused-fields": "the kernel is right and has none of what these fields ask for",
     "tma-wgmma-only": "likewise",
