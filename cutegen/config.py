@@ -262,6 +262,7 @@ class Limits(_Model):
     max_conflict_ways: float | None = Field(
         default=None,
         ge=1,
+        allow_inf_nan=False,
         description="Wavefronts of one phase of an access to shared memory: 1 is without bank conflicts. "
         "Not counted for tma_wgmma and collective.",
     )

@@ -19,6 +19,7 @@ from cutegen.playground import evaluate
 __all__ = ["Partition", "partitions"]
 
 _K_TILES = 9973  # a prime: where K is not said, this and multiples of K stand for k and K
+_MOST = 2**31 - 1
 _MN = 9967  # another: M and N where a pitch is one of them
 
 
@@ -49,8 +50,11 @@ def partitions(plan: KernelPlan, k: int | None = None) -> tuple[Partition, ...]:
 
     Args:
         plan: The kernel.
-        k: The products of an element of D; left out, its number of k-tiles stays a name.
+        k: The products of an element of D; left out, its number of k-tiles stays a name, as it does where
+            strides exceed the 32 bits that CuTe has for them here.
     """
+    if k is not None and 2 * max(plan.tile) * k > _MOST:
+        k = None
     shown: list[tuple[str, str]] = []
     statements: list[str] = []
     for name, made, visible in _statements(plan, _extent_k(plan, k)):

@@ -61,6 +61,9 @@ _KIND_ERRORS = (
     "int_type",
     "int_from_float",
     "int_parsing",
+    "float_type",
+    "float_parsing",
+    "finite_number",
     "string_type",
     "tuple_type",
     "model_type",
@@ -202,7 +205,10 @@ def _way_out(path: PathKey, name: str, value: Any, annotation: Any) -> str:
         return f"write {int(value)}, without quotes or leading zeros"
     if annotation is int and not EXAMPLES.get(name, "").isdecimal():
         return "write a whole number"
-    example = EXAMPLES.get(name) or (scalar(literals[0]) if literals else None)
+    if annotation is float or float in _branches(annotation):
+        return f"write '{name}: 1' or another number"
+    first = next((v if v.isdecimal() else scalar(v) for v in literals), None)
+    example = EXAMPLES.get(name) or first
     return f"write for example '{name}: {example}'" if example else "see 'cutegen schema' for the field"
 
 

@@ -156,7 +156,13 @@ def parse(text: str, name: str) -> Document:
     """
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_CHARS:
-        _refuse(name, Mark(1, 1), f"{len(text)} characters", f"must have at most {MAX_CHARS}", "split it")
+        _refuse(
+            name,
+            Mark(1, 1),
+            f"{len(text)} characters",
+            f"must have at most {MAX_CHARS} characters",
+            "split it",
+        )
     return _Reader(text, name).document()
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from cutegen.budget import BudgetError, over_budget
+from cutegen.budget import BudgetError
 from cutegen.cli.common import (
     Outcome,
     attempt,
@@ -16,6 +16,7 @@ from cutegen.cli.common import (
     json_option,
     planned,
     read_document,
+    require_budget,
 )
 from cutegen.cli.console import bold, bytes_text, dim, good
 from cutegen.cli.warn import case_warnings, warning_lines, warnings_of
@@ -58,9 +59,7 @@ def _look_at(outcome: Outcome) -> None:
         **{"name": plan.name, "threads": plan.threads, "smem_bytes": plan.smem_bytes},
         "warnings": warnings_of(loaded),
     }
-    excess = tuple(loaded.located(v) for v in over_budget(plan))
-    if excess:
-        raise BudgetError(f"{outcome.config}: the kernel is over budget:", excess)
+    require_budget(loaded, plan, outcome.config)
     facts = f"{plan.threads} threads, {bytes_text(plan.smem_bytes)} of shared memory"
     outcome.lines = [f"{good('ok')}  {bold(outcome.config)}  {plan.name}  {dim(facts)}"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAINLOOPS",
+    "SECONDS",
     "STYLES",
+    "Finite",
     "Outcome",
     "attempt",
     "conclude",
@@ -32,9 +35,25 @@ __all__ = [
     "read_config",
     "read_document",
     "read_program",
+    "require_budget",
     "style_option",
     "target_option",
 ]
+
+
+class Finite(click.FloatRange):
+    """A number that is neither infinite nor none at all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"must be a finite number (got {value})", param, ctx)
+        return number
+
+
+#: A time limit; the upper end, three years, keeps it within what operating systems can wait for.
+SECONDS = Finite(min=0, min_open=True, max=1e8)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,6 +152,19 @@ def planned(loaded: LoadedConfig) -> Plan:
     except ConfigError as exc:
         error = loaded.located_error(exc)
         raise ConfigError(f"{loaded.document.name}: {error.message}", error.violations) from None
+
+
+def require_budget(loaded: LoadedConfig, plan: Plan, name: str) -> None:
+    """Compare a config's ``limits`` with what its plan shows.
+
+    Raises:
+        BudgetError: One of them is exceeded.
+    """
+    from cutegen.budget import BudgetError, over_budget
+
+    excess = tuple(loaded.located(v) for v in over_budget(plan))
+    if excess:
+        raise BudgetError(f"{name}: the kernel is over budget:", excess)
 
 
 @dataclass(kw_only=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cutegen.cli.common import SECONDS
 from cutegen.cli.console import bad, bold, dim, good, progress_bar, table
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ schedules_option = click.option(
     show_default=True,
     help="Orders of threads to run; findings of all of them are put together.",
 )
-timeout_option = click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a run is stopped."
-)
+timeout_option = click.option("--timeout", type=SECONDS, help="Seconds after which a run is stopped.")
 
 
 ONLY_CPU = ("sanitize", "processes", "schedules", "timeout")

@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -139,7 +139,9 @@ def _signals() -> Iterator[None]:
         return
     seen: list[int] = []
 
-    def handle(number: int, frame: FrameType | None) -> NoReturn:
+    def handle(number: int, frame: FrameType | None) -> None:
+        if seen and number != signal.SIGINT:
+            return  # timeout(1) signals a command and then its process group: one wish to stop, said twice
         if seen:
             os._exit(128 + number)
         seen.append(number)

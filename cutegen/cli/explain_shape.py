@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from cutegen.workload import Workload
 
 __all__ = ["Shape", "workload_rows"]
+
+
+_MOST = 2**31 - 1  # extents are 32-bit integers
 
 
 class Shape(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic since click 8.2
@@ -24,8 +28,10 @@ class Shape(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic
         if isinstance(value, tuple):
             return value
         words = str(value).lower().replace("x", ",").split(",")
-        if len(words) != 3 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        if len(words) != 3 or not all(re.fullmatch(r" *0*[1-9][0-9]{0,9} *", word) for word in words):
             self.fail(f"must be three integers of at least 1, as 4096,4096,4096 (got {value!r})", param, ctx)
+        if any(int(word) > _MOST for word in words):
+            self.fail(f"no kernel takes an extent above {_MOST} (got {value!r})", param, ctx)
         m, n, k = map(int, words)
         return m, n, k
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutegen.arch import ARCHS
-from cutegen.cli.common import MAINLOOPS, STYLES, json_option
+from cutegen.cli.common import MAINLOOPS, SECONDS, STYLES, Finite, json_option
 from cutegen.cli.console import bad, bold, dim, good, print_json, say, warn
 from cutegen.errors import ConfigError
 from cutegen.yamlread import parse
@@ -53,7 +53,7 @@ def _orders(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 @click.command(name="fuzz")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0, max=1e8),
     help=f"Begin no case after this time.  [default: {_SECONDS:g}, or until --count]",
 )
 @click.option("--count", type=click.IntRange(min=0), help="Most cases to try.")
@@ -78,15 +78,13 @@ def _orders(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 )
 @click.option(
     "--minimise",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0, max=1e8),
     default=240.0,
     show_default=True,
     metavar="SECONDS",
     help="How long to make a failure smaller; 0: not at all.",
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, help="Seconds of a run."
-)
+@click.option("--timeout", type=SECONDS, default=300.0, help="Seconds of a run.")
 @click.option("--config", "text", metavar="YAML", help="Try this config once, as failures print it.")
 @click.option("--force", is_flag=True, help="With --config: the rules refuse it; try whether it works.")
 @click.option(

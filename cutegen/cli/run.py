@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutegen.cli.common import (
+    Finite,
     config_argument,
     json_option,
     nvcc_option,
     planned,
     read_config,
+    require_budget,
     style_option,
     target_option,
 )
@@ -55,8 +57,8 @@ _ON_A_GPU = 1024
 @click.option("--m", "m", type=_EXTENT, help="Rows of A and D.  [default: several problems; GPU: 1024]")
 @click.option("--n", "n", type=_EXTENT, help="Columns of D.")
 @click.option("--k", "k", type=_EXTENT, help="Columns of A and B.")
-@click.option("--alpha", type=float, default=1.0, show_default=True, help="Factor of the product.")
-@click.option("--beta", type=float, default=0.0, show_default=True, help="Factor of C.")
+@click.option("--alpha", type=Finite(), default=1.0, show_default=True, help="Factor of the product.")
+@click.option("--beta", type=Finite(), default=0.0, show_default=True, help="Factor of C.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -101,7 +103,9 @@ def command(
     On the CPU every access is checked for races, stale data and bounds, and the cost of shared and global
     memory is counted. A GPU needs torch.
     """
-    plan = planned(read_config(config))
+    loaded = read_config(config)
+    plan = planned(loaded)
+    require_budget(loaded, plan, config)
     where = _device(ctx, device)
     if where == "cpu":
         from cutegen.cli.run_cpu import run_on_cpu

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cutegen.layout.swizzle import Swizzle
 from cutegen.playground.copies import CopyAtom, TiledCopy
+from cutegen.playground.integers import Refusal
 from cutegen.playground.layouts import Composed, Layout, Pointer, Tensor, layout_of, shape_of, text
 from cutegen.playground.products import MmaOperation, TiledMma
 from cutegen.playground.table import MOST_CELLS, grid, has_offsets, offsets, reach
@@ -26,6 +28,14 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (TiledMma, "tiled_mma"),
     (MmaOperation, "mma_atom"),
 )
+
+
+def _counted(count: Callable[[], int]) -> int | None:
+    """A number, or None where it needs more than the 32 bits that CuTe has for it."""
+    try:
+        return int(count())
+    except Refusal:
+        return None
 
 
 def facts(value: Any) -> dict[str, Any]:
@@ -49,8 +59,8 @@ def facts(value: Any) -> dict[str, Any]:
     if isinstance(value, (Tensor, Pointer)):
         found["offset"] = value.offset if isinstance(value, Tensor) else int(value)
     if isinstance(plain, Layout):
-        size = int(product(plain.shape))
-        found |= {"shape": plain.shape, "stride": plain.stride, "size": size, "cosize": reach(plain)}
-        if size <= MOST_CELLS and has_offsets(value):
+        found |= {"shape": plain.shape, "stride": plain.stride}
+        found |= {"size": _counted(lambda: product(plain.shape)), "cosize": _counted(lambda: reach(plain))}
+        if found["size"] is not None and found["size"] <= MOST_CELLS and has_offsets(value):
             found["table"] = grid(value) if rank(shape_of(value)) == 2 else offsets(value)
     return found

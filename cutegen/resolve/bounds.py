@@ -6,6 +6,7 @@ Resolving stops at a config that is not sane, and rules of the family ``bounds``
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from cutegen.config import GemmConfig, LayoutSpec, SmemLayout
 
@@ -13,6 +14,9 @@ __all__ = ["EXTENT_LIMIT", "SWIZZLE_BITS", "integers", "rank_is_sane", "ranks", 
 
 #: No extent, stride or count of a CTA reaches this: more than any shared memory or register file holds.
 EXTENT_LIMIT = 1 << 20
+
+#: No CTA has as many MMA atoms side by side: it has at most 1024 threads.
+MOST_ATOMS = 1024
 
 #: Bits of an offset that a swizzle may read or write.
 SWIZZLE_BITS = 20
@@ -85,7 +89,8 @@ def swizzle_is_sane(layout: SmemLayout) -> bool:
 def sane(cfg: GemmConfig) -> bool:
     """Whether layouts can be computed from what is given."""
     return (
-        all(low <= value <= EXTENT_LIMIT for _, value, low in integers(cfg))
+        prod(cfg.tiled_mma.layout or ()) <= MOST_ATOMS
+        and all(low <= value <= EXTENT_LIMIT for _, value, low in integers(cfg))
         and all(rank_is_sane(layout, modes) for _, layout, modes in ranks(cfg))
         and all(swizzle_is_sane(s) for s in (cfg.smem.a, cfg.smem.b) if s is not None)
     )
