@@ -103,6 +103,17 @@ def test_one_that_prints_json_prints_a_whole_document(fakes: Fakes) -> None:
     assert parsed["error"] == "Stopped"
 
 
+def test_two_terminations_are_one_wish_to_stop(fakes: Fakes) -> None:
+    """As timeout(1) sends them: to the command, and then to its process group."""
+    process = compiling(fakes, "--json")
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+    done = finish(process)
+    assert json.loads(done.stdout)["exit_code"] == done.returncode == 143
+    wait_until_gone(fakes)
+
+
 def test_a_hang_up_is_ignored_where_it_was_before(fakes: Fakes) -> None:
     process = compiling(fakes, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     process.send_signal(signal.SIGHUP)
