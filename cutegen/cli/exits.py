@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -133,18 +133,20 @@ def _no_output(error: OutputError) -> int:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """Turn the first signal that asks to end into :class:`Stopped`; a second one ends at once."""
+    """Turn the first signal that asks to end into :class:`Stopped`; a second Ctrl-C ends at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     seen: list[int] = []
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        if seen and number != signal.SIGINT:
-            return  # timeout(1) signals a command and then its process group: one wish to stop, said twice
+    def handle(number: int, frame: FrameType | None) -> NoReturn:
         if seen:
             os._exit(128 + number)
         seen.append(number)
+        # timeout(1) signals a command and then its process group: one wish to stop, said twice. Ignored
+        # signals stay so while the interpreter ends; handlers do not.
+        for other in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(other, signal.SIG_IGN)
         raise Stopped(number)
 
     nudge = _start_nudging(seen)
