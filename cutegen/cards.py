@@ -19,21 +19,23 @@ class Card:
         name: As the driver gives it, without the vendor.
         sms: Its SMs.
         gb_per_s: What its memory gives, in GB/s (10^9 bytes).
+        clock_ghz: At which the rates hold: rate = SMs x FLOP of an SM in one clock x clock.
     """
 
     name: str
     sms: int
     gb_per_s: float
+    clock_ghz: float
 
 
 #: The data-center card of an architecture that stands for it where no GPU is named (NVIDIA's data sheets).
 _CARDS: dict[ArchName, Card] = {
-    "sm_75": Card(name="T4", sms=40, gb_per_s=320),
-    "sm_80": Card(name="A100", sms=108, gb_per_s=2039),
-    "sm_86": Card(name="A10", sms=72, gb_per_s=600),
-    "sm_89": Card(name="L40S", sms=142, gb_per_s=864),
-    "sm_90a": Card(name="H200", sms=132, gb_per_s=4800),
-    "sm_100a": Card(name="B200", sms=148, gb_per_s=8000),
+    "sm_75": Card(name="T4", sms=40, gb_per_s=320, clock_ghz=1.59),
+    "sm_80": Card(name="A100", sms=108, gb_per_s=2039, clock_ghz=1.41),
+    "sm_86": Card(name="A10", sms=72, gb_per_s=600, clock_ghz=1.695),
+    "sm_89": Card(name="L40S", sms=142, gb_per_s=864, clock_ghz=2.52),
+    "sm_90a": Card(name="H200", sms=132, gb_per_s=4800, clock_ghz=1.83),
+    "sm_100a": Card(name="B200", sms=148, gb_per_s=8000, clock_ghz=1.85),
 }
 
 

@@ -159,15 +159,11 @@ def _bounds(plan: Plan, card: Card, of_hbm: float) -> tuple[Bound, ...]:
     if peak is None:
         return ()
     found = [Bound(level="HBM", intensity=of_hbm, balance=peak * 1e3 / card.gb_per_s)]
-    clock, of_smem = _CLOCK_GHZ.get(card.name), smem_intensity(plan)
-    if clock is not None and of_smem is not None:
-        gives = card.sms * _WAVEFRONT * clock  # GB/s
+    of_smem = smem_intensity(plan)
+    if of_smem is not None:
+        gives = card.sms * _WAVEFRONT * card.clock_ghz  # GB/s
         found.append(Bound(level="shared memory", intensity=of_smem, balance=peak * 1e3 / gives))
     return tuple(found)
-
-
-#: At which the data sheets' rates hold: rate = SMs x FLOP a clock of one SM x clock.
-_CLOCK_GHZ = {"T4": 1.59, "A100": 1.41, "A10": 1.695, "L40S": 2.52, "H200": 1.83, "B200": 1.85}
 
 
 def smem_intensity(plan: Plan) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from cutegen.budget import BudgetError
 from cutegen.cli.common import (
     Outcome,
     attempt,
@@ -23,6 +23,9 @@ from cutegen.cli.warn import case_warnings, warning_lines, warnings_of
 from cutegen.errors import CheckFailedError, ConfigError, Violation
 from cutegen.loader import validate
 from cutegen.yamlread import Document
+
+if TYPE_CHECKING:
+    from cutegen.budget import BudgetError
 
 __all__ = ["command"]
 
@@ -65,6 +68,7 @@ def _look_at(outcome: Outcome) -> None:
 
 
 def _check_matrix(outcome: Outcome, document: Document) -> None:
+    from cutegen.budget import BudgetError
     from cutegen.matrix import expand
     from cutegen.matrix.run import run_cases
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cutegen.cli.console import table
@@ -61,9 +62,7 @@ def partition_facts(plan: KernelPlan, k: int | None) -> list[dict[str, str]]:
     """The tensors of thread 0, JSON-ready."""
     from cutegen.partitions import partitions
 
-    return [
-        {"name": p.name, "made": p.made, "layout": p.layout, "merged": p.merged} for p in partitions(plan, k)
-    ]
+    return [asdict(found) for found in partitions(plan, k)]
 
 
 def partition_lines(found: list[dict[str, Any]]) -> list[str]:

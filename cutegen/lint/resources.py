@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cutegen.dtypes import dtype
 from cutegen.lint.registry import Remark, advice
 from cutegen.lint.review import Review
+from cutegen.occupancy import occupancy
 from cutegen.resources import accumulator_registers, fragment_registers
 from cutegen.rules.text import either
 
@@ -107,8 +108,8 @@ def min_blocks_smem(review: Review) -> Iterator[Remark]:
     cfg, limits, each = review.cfg, review.arch, review.plan.smem_bytes
     if cfg.min_blocks is None or not each or not review.gives("min_blocks"):
         return
-    most = limits.smem_per_sm // (each + limits.reserved_smem_per_block)
-    if most >= cfg.min_blocks:
+    most = occupancy(limits, threads=review.plan.threads, registers=1, smem=each).by_smem
+    if most is None or most >= cfg.min_blocks:
         return
     fixes = [f"min_blocks: {most}"]
     per_stage = review.plan.stage_bytes
