@@ -80,3 +80,10 @@ def test_a_shape_that_is_none(text: str, tmp_path: Any) -> None:
     refused = invoke("explain", str(path), "--shape", text)
     assert refused.exit_code == 2
     assert "must be three integers of at least 1" in refused.stderr
+
+
+@pytest.mark.parametrize(("config", "flop_of_a_clock"), [(base(), 2048), (hopper(tile=[128, 128, 64]), 4096)])
+def test_rate_and_clock_of_a_card_agree(config: GemmConfig, flop_of_a_clock: int) -> None:
+    """An SM of an A100 does 1024 f16 FMAs in a clock, one of an H200 2048; shared memory gives 128 bytes."""
+    smem = next(b for b in found(config, 4096, 4096, 4096).bounds if b.level == "shared memory")
+    assert smem.balance == pytest.approx(flop_of_a_clock / 128, rel=0.01)
