@@ -1,6 +1,6 @@
 """Whether the mutations of ``tests/mutations`` give right numbers on this GPU.
 
-    python docs/benchmarks/mutations_gpu.py [--runs 20] [--jobs 8] [--only NAME...] [--build-only]
+    python docs/benchmarks/mutations_gpu.py [--runs 20] [--jobs 8] [--only NAME... | --missing] [--build-only]
 
 Each mutation is built with nvcc and runs in processes of its own, since a fault may hang a kernel or spoil
 the CUDA context: a hang, an error of the driver and a wrong element all count as not right, and behind one
@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,12 +150,26 @@ def count_right(name: str, scratch: Path, runs: int) -> int:
     return seen.count("right")
 
 
+def results() -> dict[str, int]:
+    """What was seen before."""
+    right = json.loads(GPU_RESULTS.read_text())["right"] if GPU_RESULTS.exists() else {}
+    return {str(name): int(count) for name, count in right.items()}
+
+
+def selected(only: list[str] | None, missing: bool) -> list[str]:
+    """Names of the kernels without and with a fault that are to run."""
+    seen = results() if missing else {}
+    names = [_CLEAN + key for key in KERNELS] + [m.name for m in MUTATIONS]
+    return [name for name in names if name not in seen and (only is None or name in only)]
+
+
 def main() -> int:
     """Build side by side, run side by side, and keep what was seen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--missing", action="store_true", help="only what the results do not have yet")
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
@@ -166,8 +180,8 @@ def main() -> int:
         except (CutegenError, RuntimeError) as exc:
             sys.stderr.write(f"{exc}\n")
             return 1
-    names = [_CLEAN + key for key in KERNELS] + [m.name for m in MUTATIONS]
-    names = [n for n in names if options.only is None or n in options.only]
+    names = selected(options.only, options.missing)
+    kept = results() if options.only is not None or options.missing else {}
     gpu = "none"
     if not options.build_only:
         import torch
@@ -183,10 +197,12 @@ def main() -> int:
         print(f"{len(names)} of {len(failed)} built", flush=True)
         if options.build_only:
             return 0
-        right = dict(
-            zip(names, pool.map(lambda name: count_right(name, scratch, options.runs), names), strict=True)
-        )
-    GPU_RESULTS.write_text(json.dumps({"gpu": gpu, "runs": options.runs, "right": right}, indent=1) + "\n")
+        right: dict[str, int] = {}
+        counts = {pool.submit(count_right, name, scratch, options.runs): name for name in names}
+        for done in as_completed(counts):
+            right[counts[done]] = done.result()
+            everything = {"gpu": gpu, "runs": options.runs, "right": kept | right}
+            GPU_RESULTS.write_text(json.dumps(everything, indent=1) + "\n")
     broken = [n for n in right if n.startswith(_CLEAN) and right[n] != options.runs]
     if broken:
         print(f"not right without a fault: {', '.join(broken)}")
