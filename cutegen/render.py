@@ -244,7 +244,7 @@ def _formula(cfg: GemmConfig) -> str:
 
 def _vectors_context(plan: KernelPlan | WgmmaPlan) -> dict[str, Any] | None:
     """What the templates say of scales and bias; None where there are none."""
-    cfg = plan.config
+    cfg = plan.product if isinstance(plan, WgmmaPlan) else plan.config
     if not vectors_of(cfg):
         return None
     own = wgmma_vectors(plan) if isinstance(plan, WgmmaPlan) else _vector_places(plan)
@@ -252,6 +252,7 @@ def _vectors_context(plan: KernelPlan | WgmmaPlan) -> dict[str, Any] | None:
         "scale_a": cfg.epilogue.scale_a,
         "scale_b": cfg.epilogue.scale_b,
         "with_bias": cfg.epilogue.bias is not None,
+        "bias_of_rows": any(v.name == "bias" and v.extent == "m" for v in vectors_of(cfg)),
         "bias": dtype(bias_type(cfg.d.dtype or "f32")).cxx,
     }
 

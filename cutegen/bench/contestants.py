@@ -49,7 +49,7 @@ def own(name: str, kernel: Kernel) -> Contestant:
     """A kernel of cutegen; launches of it are planned, so that they cost the host as little as they can."""
 
     def bind(t: Tensors) -> Launch:
-        return kernel.plan(t.a, t.b, out=t.d, b_is="nk")
+        return kernel.plan(t.a, t.b, out=t.d, b_is="nk", **t.vectors)
 
     return Contestant(name=name, operands=Operands.of(kernel.config), bind=bind, config=kernel.config)
 

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from cutegen.bench.shapes import Shape
 from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
+from cutegen.vectors import Vector, vectors_of
 
 __all__ = ["Operands", "Tensors", "empty_output", "poisoned_output", "random_tensors"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """A (M,K), B (N,K) and D (M,N) as torch tensors; D's contents do not matter."""
+    """A (M,K), B (N,K) and D (M,N) as torch tensors; D's contents do not matter.
+
+    Attributes:
+        a: A; likewise b and d.
+        b: See a.
+        d: See a.
+        vectors: Scales and bias by name, those that the kernels take.
+    """
 
     a: Any
     b: Any
     d: Any
+    vectors: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """Element type and major of A, B and D."""
+    """Element type and major of A, B and D, and what scales D and adds to it."""
 
     a: DTypeName
     b: DTypeName
@@ -31,6 +41,7 @@ class Operands:
     a_major: str
     b_major: str
     d_major: str
+    vectors: tuple[Vector, ...] = ()
 
     @classmethod
     def of(cls, config: GemmConfig) -> Operands:
@@ -42,13 +53,16 @@ class Operands:
             a_major=config.a.major or "k",
             b_major=config.b.major or "k",
             d_major=config.d.major or "n",
+            vectors=vectors_of(config),
         )
 
     def __str__(self) -> str:
         types = self.a if self.a == self.b else f"{self.a}*{self.b}"
         types += "" if self.d in (self.a, dtype(self.a).torch) else f" to {self.d}"
         majors = f"{self.a_major}{self.b_major}{self.d_major}"
-        return types if majors == "kkn" else f"{types}, majors {self.a_major}, {self.b_major}, {self.d_major}"
+        if majors != "kkn":
+            types += f", majors {self.a_major}, {self.b_major}, {self.d_major}"
+        return types + "".join(f", {vector.name} by {vector.kind}" for vector in self.vectors)
 
     def bytes_of(self, shape: Shape) -> int:
         """Bytes of A, B and D, each counted once."""
@@ -80,7 +94,19 @@ def random_tensors(operands: Operands, shape: Shape, *, seed: int = 0, device: s
         a=draw(operands.a, shape.m, shape.k, operands.a_major == "k"),
         b=draw(operands.b, shape.n, shape.k, operands.b_major == "k"),
         d=empty_output(operands, shape, device=device),
+        vectors={v.name: _random_vector(v, shape, device, generator) for v in operands.vectors},
     )
+
+
+def _random_vector(vector: Vector, shape: Shape, device: str, generator: Any) -> Any:
+    """Scales between 1/2 and 1, and a normally distributed bias."""
+    import torch
+
+    length = vector.length(shape.m, shape.n)
+    draw = torch.randn if vector.name == "bias" else torch.rand
+    values = draw(length, device=device, generator=generator)
+    values = values if vector.name == "bias" else 0.5 + values / 2
+    return values.to(getattr(torch, vector.element.torch))
 
 
 def empty_output(operands: Operands, shape: Shape, *, device: str = "cuda") -> Any:

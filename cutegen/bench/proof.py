@@ -30,12 +30,12 @@ def prove(contestant: Contestant, shape: Shape, *, seed: int = 1, device: str = 
     inputs = exact_inputs(config, shape.m, shape.n, shape.k, seed=seed, with_c=False, device=device)
     out = poisoned_output(operands, shape, device=device)
     try:
-        contestant.bind(Tensors(a=inputs.a, b=inputs.b, d=out))()
+        contestant.bind(Tensors(a=inputs.a, b=inputs.b, d=out, vectors=inputs.vectors))()
     except RuntimeError as exc:  # how torch refuses shapes
         if contestant.is_own or "out of memory" in str(exc):
             raise
         raise ArgumentError(str(exc).splitlines()[0]) from None
-    report = check(config, out, inputs.a, inputs.b, exact=contestant.is_own)
+    report = check(config, out, inputs.a, inputs.b, exact=contestant.is_own, **inputs.vectors)
     if not report.ok:
         raise CheckFailedError(f"{contestant.name} is wrong at {shape}: {report}")
 
@@ -49,4 +49,5 @@ def _config(operands: Operands) -> GemmConfig:
         c={"dtype": operands.d, "major": operands.d_major},
         d={"dtype": operands.d, "major": operands.d_major},
         accumulator=NATURAL_ACCUMULATOR[operands.a],
+        epilogue={vector.name: vector.kind for vector in operands.vectors},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from cutegen.bench.contestants import Contestant
@@ -155,7 +156,7 @@ def _copies(first: Tensors, operands: Operands, shape: Shape, count: int) -> lis
     """The operands, and others with the same A, an equal B and a D of their own."""
     device = str(first.a.device)
     return [first] + [
-        Tensors(a=first.a, b=_clone(first.b), d=empty_output(operands, shape, device=device))
+        replace(first, b=_clone(first.b), d=empty_output(operands, shape, device=device))
         for _ in range(count - 1)
     ]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutegen.config import GemmConfig, Operand, Output
+from cutegen.config import Epilogue, GemmConfig, Operand, Output
 
 __all__ = ["product", "transposed"]
 
 _MODES = {"m": "n", "n": "m"}
+_KINDS = {"row": "column", "column": "row"}
 
 
 def _operand(operand: Operand) -> Operand:
@@ -17,6 +18,14 @@ def _operand(operand: Operand) -> Operand:
 
 def _output(out: Output) -> Output:
     return out.model_copy(update={"major": _MODES.get(out.major or "", out.major)})
+
+
+def _epilogue(epilogue: Epilogue) -> Epilogue:
+    """Scales change places as their operands do; the bias of columns becomes one of rows."""
+    scale_a, scale_b, bias = (
+        _KINDS.get(kind or "", kind) for kind in (epilogue.scale_b, epilogue.scale_a, epilogue.bias)
+    )
+    return epilogue.model_copy(update={"scale_a": scale_a, "scale_b": scale_b, "bias": bias})
 
 
 def transposed(cfg: GemmConfig) -> GemmConfig:
@@ -29,6 +38,7 @@ def transposed(cfg: GemmConfig) -> GemmConfig:
         "b": _operand(cfg.a),
         "c": _output(cfg.c),
         "d": _output(cfg.d),
+        "epilogue": _epilogue(cfg.epilogue),
         "scheduler": cfg.scheduler.model_copy(update={"raster": _MODES[cfg.scheduler.raster]}),
     }
     for name in ("tile", "cluster"):

@@ -18,7 +18,6 @@ from cutegen.resources_wgmma import (
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either, yaml_list
-from cutegen.vectors import vectors_of
 from cutegen.wgmma_atoms import WGMMA_ATOMS, WGMMA_M, wgmma_columns
 
 _PTX = "PTX ISA, wgmma.mma_async: matrix shapes, data types and shared memory layout"
@@ -292,25 +291,6 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
         need=f"at most {budget - EPILOGUE_REGISTERS} of a consumer's {budget} registers",
         fix=f"use tile: {yaml_list(facts.unswapped(smaller))} or more warpgroups",
     )
-
-
-@rule(
-    "swap-vectors",
-    "wgmma",
-    reason="Vectors of columns would lie along rows of the swapped product, which no template has.",
-    source="templates/parts/wgmma_vectors.cu",
-)
-def swap_vectors(facts: Facts) -> Iterator[Finding]:
-    """Swapped operands meet neither scales nor a bias."""
-    vectors = vectors_of(facts.cfg)
-    if facts.cfg.swap_ab and vectors:
-        name = vectors[0].name
-        yield Finding(
-            field=f"epilogue.{name}",
-            got=f"{vectors[0].kind} with swap_ab",
-            need="kernels with swapped operands take neither scales nor a bias",
-            fix=f"leave epilogue.{name} out, or use BLK_M 64 with swap_ab: false",
-        )
 
 
 @rule(

@@ -8,5 +8,8 @@ CUTE_DEVICE CutegenParams transposed(CutegenParams p) {
   exchange(p.a, p.b);
   exchange(p.lda, p.ldb);
   exchange(p.m, p.n);
+//{% if vectors %}
+  exchange(p.scale_a, p.scale_b);
+//{% endif %}
   return p;
 }

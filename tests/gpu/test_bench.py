@@ -22,6 +22,9 @@ from tests.support.gpu import Pool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIG = cutegen.load(EXAMPLES / "ampere_bf16.yaml")
+SCALED = cutegen.load(EXAMPLES / "hopper" / "fp8_small_m.yaml").replace(
+    epilogue={"scale_a": "row", "scale_b": "column"}
+)
 SHAPE = Shape(1024, 1024, 1024)
 
 pytestmark = pytest.mark.kernels(CONFIG)
@@ -85,6 +88,29 @@ def test_torch_multiplies_8_bit_floats(device: TorchDevice) -> None:
     operands = Operands(a="e4m3", b="e4m3", d="bf16", a_major="k", b_major="k", d_major="n")
     (peer,) = PEERS["torch"](Asked(operands=operands))
     prove(peer, Shape(256, 512, 384))
+
+
+def test_torch_scales_rows_and_columns(device: TorchDevice) -> None:
+    import torch
+
+    if torch.cuda.get_device_capability() < (8, 9):
+        pytest.skip("no 8-bit floats on this GPU")
+    operands = Operands.of(cutegen.resolve(SCALED))
+    (peer,) = PEERS["torch"](Asked(operands=operands))
+    prove(peer, Shape(256, 512, 384))
+
+
+@pytest.mark.kernels(SCALED)
+def test_scales_take_part(device: TorchDevice, kernel_of: Pool) -> None:
+    import torch
+
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("wgmma needs compute capability 9.0")
+    mine = own("ours", kernel_of(SCALED))
+    found, notes = peers(["torch"], [mine])
+    results = run_session([*found, mine], [Shape(16, 1024, 1024)], device, rounds=3, states=("hot",))
+    assert not notes
+    assert {row.name for row in results.rows} == {"torch.mm", "ours"}
 
 
 def test_triton_is_right() -> None:

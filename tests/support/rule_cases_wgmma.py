@@ -122,13 +122,6 @@ WGMMA_CASES = [
         "cluster",
         ("BLK_N",),
     ),
-    Case(
-        "swap-vectors",
-        hopper({"epilogue.scale_a": "row"}, tile=[16, 64, 64], swap_ab=True),
-        hopper({"epilogue.scale_a": "row"}, tile=[64, 64, 64], swap_ab=False),
-        "epilogue.scale_a",
-        ("row with swap_ab",),
-    ),
     Case("wgmma-stages", hopper(stages=1), hopper(stages=2), "stages"),
     Case(
         "wgmma-smem",

@@ -78,6 +78,14 @@ VARIANTS: dict[str, GemmConfig] = {
     "swapped_s8": hopper(_types("s8"), tile=[24, 64, 128]),
     "swapped_e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[16, 64, 256]),
     "swapped_raster": hopper({"scheduler.raster": "n", "scheduler.group": 2}, tile=[8, 64, 64]),
+    "swapped_scaled": hopper(_types("e4m3", **OUT_BF16, **ALL_VECTORS), tile=[16, 64, 128]),
+    "swapped_scaled_m_major": hopper({"d.major": "m", **ALL_VECTORS}, tile=[64, 128, 64], swap_ab=True),
+    "swapped_scaled_direct": hopper(_types("s8", **ALL_VECTORS), tile=[24, 64, 128]),
+    "swapped_bias": hopper({"epilogue": {"bias": "column"}}, tile=[8, 128, 64]),
+    "swapped_row_scales": hopper({"epilogue": {"scale_a": "row", "scale_b": "tensor"}}, tile=[32, 64, 64]),
+    "split_swapped_scaled": _split(
+        2, _types("e4m3", **OUT_BF16, **ALL_VECTORS, **{"b.constant": True}), tile=[16, 64, 256], pdl=True
+    ),
     "split_in_two": _split(2, tile=[64, 64, 64]),
     "split_in_eight": _split(8, {"d.dtype": "f32"}, tile=[64, 16, 64]),
     "split_in_three_static": _split(3, {"scheduler.kind": "static"}, tile=[16, 64, 128]),

@@ -323,6 +323,46 @@ def test_torch_peers_compute_what_is_asked() -> None:
         assert torch.get_float32_matmul_precision() == "highest"
 
 
+def scaled(a: str = "e4m3", d: str = "bf16", **vectors: str) -> Operands:
+    config = cutegen.GemmConfig(
+        arch="sm_90a", a={"dtype": a}, b={"dtype": a}, d={"dtype": d}, mainloop="tma_wgmma", epilogue=vectors
+    )
+    return Operands.of(cutegen.resolve(config))
+
+
+BOTH = {"scale_a": "row", "scale_b": "column"}
+
+
+def test_torch_scales_rows_and_columns_of_fp8() -> None:
+    for operands in (scaled(**BOTH), scaled(**BOTH, bias="column")):
+        (peer,) = PEERS["torch"](Asked(operands=operands))
+        assert isinstance(peer, Contestant)
+        prove(peer, Shape(32, 48, 64), device="cpu")
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [scaled("bf16", **BOTH), scaled("s8", **BOTH), scaled(d="f16", **BOTH), scaled(scale_a="row")],
+    ids=["bf16", "s8", "f16 out", "rows alone"],
+)
+def test_other_scales_have_no_peer(operands: Operands) -> None:
+    assert isinstance(PEERS["torch"](Asked(operands=operands)), str)
+
+
+def test_vectors_of_a_run() -> None:
+    operands = scaled(**BOTH, bias="column")
+    assert str(operands) == "e4m3 to bf16, scale_a by row, scale_b by column, bias by column"
+    vectors = random_tensors(operands, SMALL, device="cpu").vectors
+    assert {name: tuple(v.shape) for name, v in vectors.items()} == {
+        "scale_a": (64,),
+        "scale_b": (96,),
+        "bias": (96,),
+    }
+    assert vectors["bias"].dtype == torch.bfloat16
+    assert vectors["scale_a"].dtype == torch.float32
+    assert 0.5 <= vectors["scale_a"].min() < vectors["scale_a"].max() <= 1
+
+
 def test_random_operands_are_as_the_operands_say() -> None:
     for a, majors in (("bf16", "kkn"), ("s8", "mnm"), ("e4m3", "mkn"), ("tf32", "knm")):
         operands = Operands(a=a, b=a, d="f32", a_major=majors[0], b_major=majors[1], d_major=majors[2])  # type: ignore[arg-type]
