@@ -9,15 +9,18 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
 from cutegen.vectors import scale_type, vectors_of
-from cutegen.wgmma_atoms import WARPGROUP
+from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M
 
 __all__ = [
     "EPILOGUE_REGISTERS",
+    "OPERATION_REGISTERS",
     "SharedMemory",
     "accumulator_registers",
     "accumulators_fit",
+    "entry_registers",
     "live_registers",
     "most_stages",
+    "operation_registers",
     "register_split",
     "shared_memory",
     "stage_bytes_of",
@@ -27,6 +30,9 @@ __all__ = [
 
 #: Addresses, scale and a few values beside the accumulators.
 EPILOGUE_REGISTERS = 24
+
+#: What ptxas wants beside one operation's accumulators.
+OPERATION_REGISTERS = 26
 
 _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
 _BARRIERS = 16  # bytes of a stage's two mbarriers, or of a consumer's two of split K
@@ -188,8 +194,20 @@ def live_registers(cfg: GemmConfig) -> int:
 
 def accumulators_fit(cfg: GemmConfig) -> bool:
     """Whether accumulators, sums of stages and epilogue fit into a consumer's registers."""
-    live = live_registers(cfg)
-    return live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1]
+    live, consumers = live_registers(cfg), warpgroups(cfg).count
+    if operation_registers(cfg) + OPERATION_REGISTERS > entry_registers(consumers):
+        return False
+    return live + EPILOGUE_REGISTERS <= register_split(consumers, live)[1]
+
+
+def operation_registers(cfg: GemmConfig) -> int:
+    """32-bit registers of one operation's accumulators in a thread."""
+    return WGMMA_M * warpgroups(cfg).columns * dtype(cfg.accumulator or "f32").bits // (32 * WARPGROUP)
+
+
+def entry_registers(consumers: int) -> int:
+    """Registers with which a thread starts, before setmaxnreg: ptxas takes no operation that has more."""
+    return _COLUMN // (consumers + 1) // 8 * 8
 
 
 def register_split(consumers: int, accumulators: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from cutegen.config import GemmConfig
 from cutegen.errors import ToolchainError
 
 if TYPE_CHECKING:
+    from cutegen.build import Progress
     from cutegen.kernel import Kernel
     from cutegen.toolchain import Toolchain
 
@@ -62,11 +63,15 @@ class Asked:
         operands: Types and layouts that it is to multiply.
         configs: The kernels of cutegen that multiply these, for peers that are made from a config.
         toolchain: Compilers, for peers that are built; found anew where it is None.
+        jobs: How many of them at a time.
+        progress: Told of each peer that is built, as for :func:`cutegen.build_many`.
     """
 
     operands: Operands
     configs: tuple[GemmConfig, ...] = ()
     toolchain: Toolchain | None = None
+    jobs: int | None = None
+    progress: Progress | None = None
 
 
 def _torch(asked: Asked) -> list[Contestant] | str:
@@ -94,16 +99,31 @@ def _read(asked: Asked) -> list[Contestant] | str:
     return [Contestant(name="read of B", operands=asked.operands, bind=bind, computes=False)]
 
 
+def _cutlass(asked: Asked) -> list[Contestant] | str:
+    from cutegen.bench.cutlass_peer import built
+
+    found = built(asked.operands, asked.toolchain, asked.jobs, asked.progress)
+    if isinstance(found, str):
+        return found
+    return [Contestant(name=name, operands=asked.operands, bind=bind) for name, bind in found]
+
+
 #: From the name of a peer to what makes its contestants, or says in words why there is none.
 PEERS: dict[str, Callable[[Asked], list[Contestant] | str]] = {
     "torch": _torch,
     "triton": _triton,
+    "cutlass": _cutlass,
     "read": _read,
 }
 
 
 def peers(
-    names: Iterable[str], own: Sequence[Contestant], *, toolchain: Toolchain | None = None
+    names: Iterable[str],
+    own: Sequence[Contestant],
+    *,
+    toolchain: Toolchain | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Contestant], list[str]]:
     """The peers of some kernels, for each kind of operands, and notes on those that there are not.
 
@@ -117,7 +137,10 @@ def peers(
         kinds.setdefault(contestant.operands, []).extend([contestant.config] if contestant.config else [])
     for name in names:
         for kind, configs in kinds.items():
-            made = PEERS[name](Asked(operands=kind, configs=tuple(configs), toolchain=toolchain))
+            asked = Asked(
+                operands=kind, configs=tuple(configs), toolchain=toolchain, jobs=jobs, progress=progress
+            )
+            made = PEERS[name](asked)
             if isinstance(made, str):
                 notes.append(f"no {name} for {kind}: {made}")
             else:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 # The choices of contestants.PEERS and timing.STATES, whose import would slow the start; a test compares them.
-PEERS = ("torch", "triton", "read")
+PEERS = ("torch", "triton", "cutlass", "read")
 STATES = ("cool", "hot", "chain")
 
 
@@ -55,8 +55,8 @@ def _some_of(words: Sequence[str]) -> Callable[[click.Context, click.Parameter, 
     default="torch",
     show_default=True,
     metavar="LIST",
-    help="The peers. torch: torch.mm, that is cuBLAS; triton: a plain kernel, autotuned; read: a kernel that "
-    "only reads B. '' for none.",
+    help="The peers. torch: torch.mm, that is cuBLAS; triton: a plain kernel, autotuned; cutlass: 16 kernels "
+    "of CollectiveBuilder, which take minutes to build; read: a kernel that only reads B. '' for none.",
 )
 @click.option(
     "--state",
@@ -178,7 +178,10 @@ def _contestants(
         kernels.append((name, kernel))
     names = unique_names([name for name, _ in kernels])
     mine = [own(name, kernel) for name, (_, kernel) in zip(names, kernels, strict=True)]
-    others, notes = peers(vs, mine, toolchain=toolchain)
+    with progress_bar(1, "building peers") as bar:
+        others, notes = peers(
+            vs, mine, toolchain=toolchain, jobs=jobs, progress=lambda done, total, _: bar.update(done, total)
+        )
     return [*others, *mine], notes
 
 

@@ -66,6 +66,6 @@ def _unit(element: str) -> int:
 
 def _tile(rng: Random, element: str) -> list[int]:
     rows = 64 * rng.choice([1, 1, 2, 2, 2, 3, 4])
-    columns = 8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24])
+    columns = 8 * rng.choice([1, 2, 3, 4, 6, 8, 8, 12, 16, 16, 20, 24, 26, 29, 32])
     k = _unit(element) * rng.choice([1, 2, 3, 4, 4, 4, 8])
     return [rows, columns, k] if rng.random() < 0.75 else [columns, rows, k]

@@ -9,9 +9,12 @@ from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
 from cutegen.resources_wgmma import (
     EPILOGUE_REGISTERS,
+    OPERATION_REGISTERS,
     accumulators_fit,
+    entry_registers,
     live_registers,
     most_stages,
+    operation_registers,
     register_split,
     shared_memory,
 )
@@ -270,8 +273,8 @@ def _smem_with(cfg: GemmConfig, *, stages: int = 2, split_k: int | None = None) 
     "wgmma-registers",
     "wgmma",
     reason="The accumulators of a warpgroup MMA stay in registers; setmaxnreg shares the 65536 registers of "
-    "an SM among the warpgroups.",
-    source="PTX ISA, setmaxnreg; PTX ISA, wgmma.mma_async: the accumulator is in registers",
+    "an SM among the warpgroups, which start with equal parts: ptxas refuses an operation beyond that part.",
+    source="PTX ISA, setmaxnreg; PTX ISA, wgmma.mma_async: accumulators are in registers; ptxas 13.0, C7602",
 )
 def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     """A consumer's accumulators fit into its registers."""
@@ -282,8 +285,19 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     if accumulators_fit(cfg):
         return
     groups, accumulators = warpgroups(cfg), live_registers(cfg)
-    budget = register_split(groups.count, accumulators)[1]
     m, n, k = cfg.tile or (0, 0, 0)
+    entry, one = entry_registers(groups.count), operation_registers(cfg)
+    if one + OPERATION_REGISTERS > entry:
+        most = entry - OPERATION_REGISTERS
+        columns = most * groups.columns // one // 8 * 8 * groups.n
+        yield Finding(
+            field="tile",
+            got=f"{one} registers of accumulators for each thread of one operation",
+            need=f"at most {most} of the {entry} with which {groups.count + 1} warpgroups start",
+            fix=f"use tile: {yaml_list(facts.unswapped((m, columns, k)))} or fewer warpgroups",
+        )
+        return
+    budget = register_split(groups.count, accumulators)[1]
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(
         field="tile",

@@ -20,7 +20,8 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.ya
 #: Each takes templates or operations that the examples do not.
 COMPILED = (
     *("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box"),
-    *("s8_scaled", "scaled_m_major", "scaled_direct", "scaled_f16_in_f16"),
+    "three_consumers_wide",
+    *("s8_scaled", "scaled_m_major", "scaled_direct", "scaled_f16_in_f16", "swapped_scaled"),
     *("promoted", "promoted_one_set", "promoted_pingpong"),
     *("swapped_8_rows", "swapped_direct", "swapped_m_major", "split_in_eight", "split_pingpong"),
     *("split_f16_in_f16", "split_two_consumers", "pdl_a_ahead", "pdl_split_cluster"),

@@ -138,6 +138,13 @@ WGMMA_CASES = [
     ),
     Case(
         "wgmma-registers",
+        hopper({"tiled_mma.layout": [3, 1, 1]}, tile=[192, 208, 64]),
+        hopper({"tiled_mma.layout": [3, 1, 1]}, tile=[192, 200, 64]),
+        "tile",
+        ("104 registers", "at most 102 of the 128", "tile: [192, 200, 64]"),
+    ),
+    Case(
+        "wgmma-registers",
         hopper(_E4M3, tile=[128, 256, 128], promote=128),
         hopper(_E4M3, tile=[128, 192, 128], promote=128),
         "tile",

@@ -31,6 +31,7 @@ VARIANTS: dict[str, GemmConfig] = {
     "cluster_of_four_along_m": hopper(tile=[64, 64, 64], cluster=[4, 1, 1]),
     "three_consumers": hopper({"a.major": "m"}, tile=[192, 96, 128]),
     "along_n": hopper({"tiled_mma.layout": [1, 2, 1]}, tile=[64, 256, 64]),
+    "three_consumers_wide": hopper({"tiled_mma.layout": [3, 1, 1]}, tile=[192, 200, 64]),
     "more_than_a_box": hopper(tile=[384, 64, 64]),
     "narrow_panels": hopper({"b.major": "n"}, tile=[64, 48, 32]),
     "two_panels_of_k": hopper(tile=[128, 64, 128]),

@@ -7,12 +7,14 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import cutegen
 from cutegen.bench.contestants import PEERS, Asked, Contestant, peers, unique_names
+from cutegen.bench.cutlass_peer import collectives
 from cutegen.bench.operands import Operands, Tensors, random_tensors
 from cutegen.bench.plot import plot
 from cutegen.bench.proof import prove
@@ -347,6 +349,18 @@ def test_torch_scales_rows_and_columns_of_fp8() -> None:
 )
 def test_other_scales_have_no_peer(operands: Operands) -> None:
     assert isinstance(PEERS["torch"](Asked(operands=operands)), str)
+
+
+def test_cutlass_takes_part_where_its_builders_have_the_types() -> None:
+    bf16 = Operands(a="bf16", b="bf16", d="bf16", a_major="k", b_major="k", d_major="n")
+    names = [name for name, _ in collectives(bf16)]
+    assert len(names) == len(set(names)) == 16
+    assert {"cutlass pingpong 64x128 2x1", "cutlass stream-k 128x256 2x1"} <= set(names)
+    for a, vectors, why in (("f64", (), "no kernel of these types"), ("bf16", ("bias",), "neither scales")):
+        operands = replace(scaled(bias="column") if vectors else bf16, a=a, b=a)  # type: ignore[arg-type]
+        made = PEERS["cutlass"](Asked(operands=operands))
+        assert isinstance(made, str)
+        assert why in made
 
 
 def test_vectors_of_a_run() -> None:

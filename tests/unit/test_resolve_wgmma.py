@@ -139,7 +139,7 @@ class TestWhatItFills:
     @pytest.mark.parametrize(
         ("given", "chosen"),
         [
-            ({"tiled_mma.layout": [3, 1, 1]}, {"tile": (192, 256, 64)}),
+            ({"tiled_mma.layout": [3, 1, 1]}, {"tile": (192, 192, 64)}),
             ({"tiled_mma.layout": [1, 3, 1]}, {"tile": (128, 192, 64)}),
             ({"tiled_mma.layout": [1, 3, 1], "stages": 30}, {"tile": (128, 96, 16)}),
             ({"tiled_mma.atom": ATOM, "schedule": "pingpong"}, {"tile": (64, 256, 64)}),
