@@ -1,7 +1,7 @@
 """Launch kernels of every mainloop on awkward shapes, for compute-sanitizer to watch.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 \\
-        python -m tests.gpu.sanitize [--all] [--cache DIR]
+        python -m tests.gpu.sanitize [--all] [--shard i/n] [--cache DIR] [--build-only]
 
 Tools: memcheck, racecheck, initcheck, synccheck. Each tensor is an allocation of its own, so that a read
 past its end shows.
@@ -37,6 +37,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every type and layout, not one of each mainloop")
     parser.add_argument("--cache", help="cache of kernels that are built already")
+    parser.add_argument("--shard", default="1/1", metavar="i/n", help="every n-th kernel, from the i-th")
+    parser.add_argument("--build-only", action="store_true", help="fill the cache, and launch nothing")
     options = parser.parse_args()
     configs = [
         gemm_config("f16", d="f16", mainloop=mainloop, align=align, majors=majors, **fields)
@@ -50,7 +52,11 @@ def main() -> int:
         configs += VARIANTS.values()
     if options.all:
         configs += [case.config for case in all_cases()]
+    index, count = map(int, options.shard.split("/"))
+    configs = configs[index - 1 :: count]
     kernels = build_many(configs, cache=open_cache(Path(options.cache)) if options.cache else None)
+    if options.build_only:
+        return 0
     launches = 0
     for kernel in kernels:
         for shape in SHAPES:
