@@ -32,7 +32,10 @@ _COSTS = (
     "to global memory, which reads one and writes the other."
 )
 _PLACES = {"G": "global memory", "S": "shared memory", "R": "registers"}
-_SCRIPTS = ("layout.js", "kernel.js", "view.js", "grid.js", "lens.js", "query.js", "explorer.js", "start.js")
+_SCRIPTS = tuple(
+    f"{name}.js"
+    for name in "layout kernel view words query colours grid lens panel explorer start".split()
+)
 
 
 def page(subjects: Sequence[Subject], title: str = "") -> str:
@@ -78,9 +81,20 @@ def _json(value: Any) -> str:
 def _data(subject: Subject) -> dict[str, Any]:
     return {
         "label": subject.label,
+        "arch": subject.plan.arch if subject.plan else "",
         "occupancy": subject.room.sentences if subject.room else "",
+        "limits": _limits(subject),
         "kernel": subject.data,
     }
+
+
+def _limits(subject: Subject) -> list[list[str]]:
+    """The table of occupancy as names and words."""
+    rows = room_rows(subject.room) if subject.room else {}
+    return [
+        [name, f"{count} CTAs{f' ({taken} of {has})' if taken else ''}{f', {last}' if last else ''}"]
+        for name, (has, taken, count, last) in rows.items()
+    ]
 
 
 def _shown(subject: Subject, index: int) -> dict[str, Any]:
@@ -98,6 +112,7 @@ def _shown(subject: Subject, index: int) -> dict[str, Any]:
         "advice": subject.advice,
         "partitions": subject.partitions,
         "figures": [(f.title, Markup(f.svg)) for f in figures(plan, f"picture{index}")] if plan else [],
+        "index": index,
         "prefix": prefix,
         "lines": subject.rendered.text.splitlines() if subject.rendered else [],
     }
