@@ -32,9 +32,9 @@ _COSTS = (
     "to global memory, which reads one and writes the other."
 )
 _PLACES = {"G": "global memory", "S": "shared memory", "R": "registers"}
-_SCRIPTS = tuple(
-    f"{name}.js"
-    for name in "layout kernel view words query colours grid lens panel explorer start".split()
+_SCRIPTS = (
+    *("layout.js", "kernel.js", "view.js", "words.js", "query.js", "colours.js"),
+    *("grid.js", "lens.js", "panel.js", "explorer.js", "start.js"),
 )
 
 
