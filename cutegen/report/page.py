@@ -91,10 +91,11 @@ def _data(subject: Subject) -> dict[str, Any]:
 def _limits(subject: Subject) -> list[list[str]]:
     """The table of occupancy as names and words."""
     rows = room_rows(subject.room) if subject.room else {}
-    return [
-        [name, f"{count} CTAs{f' ({taken} of {has})' if taken else ''}{f', {last}' if last else ''}"]
-        for name, (has, taken, count, last) in rows.items()
-    ]
+    found = []
+    for name, (has, taken, count, last) in rows.items():
+        words = f"{count} CTAs{f', {last}' if last else ''}"
+        found.append([name, f"{words}; an SM has {has}, a CTA takes {taken}" if taken else words])
+    return found
 
 
 def _shown(subject: Subject, index: int) -> dict[str, Any]:

@@ -84,6 +84,10 @@ class Grid {
     const gap = this.width > 5 && this.height > 5 ? 1 : 0;
     for (const [row, column] of this.lit()) {
       pen.fillRect(column * this.width, row * this.height, this.width - gap, this.height - gap);
+      if (this.width < 10 || this.height < 10) continue; // else a cell on dark paper would seem to be missing
+      pen.strokeStyle = colourOf("--frame-edge");
+      pen.lineWidth = 1;
+      pen.strokeRect(column * this.width + 1.5, row * this.height + 1.5, this.width - gap - 3, this.height - gap - 3);
     }
     this.#frames(pen);
   }
