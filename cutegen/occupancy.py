@@ -12,7 +12,7 @@ from typing import Any
 
 from cutegen.arch import Arch
 
-__all__ = ["Occupancy", "occupancy"]
+__all__ = ["Occupancy", "occupancy", "registers_of_warp", "smem_of_cta"]
 
 _WARP = 32
 _PARTITIONS = 4  # of an SM
@@ -81,11 +81,11 @@ def occupancy(arch: Arch, *, threads: int, registers: int, smem: int) -> Occupan
         smem: Shared memory of a CTA in bytes, static and dynamic.
     """
     warps, max_warps = -(-threads // _WARP), arch.max_threads_per_sm // _WARP
-    of_warp = _up(registers * _WARP, _REGISTER_UNIT)
+    of_warp = registers_of_warp(registers)
     by_registers = arch.registers_per_sm // _PARTITIONS // of_warp * _PARTITIONS // warps
     if of_warp * _up(warps, _PARTITIONS) > arch.registers_per_sm or registers > arch.max_registers_per_thread:
         by_registers = 0
-    of_cta = _up(smem + arch.reserved_smem_per_block, arch.smem_unit)
+    of_cta = smem_of_cta(arch, smem)
     by_smem = arch.smem_per_sm // of_cta if of_cta else None
     if smem > arch.smem_per_block:
         by_smem = 0
@@ -97,6 +97,16 @@ def occupancy(arch: Arch, *, threads: int, registers: int, smem: int) -> Occupan
         warps=warps,
         max_warps=max_warps,
     )
+
+
+def registers_of_warp(registers: int) -> int:
+    """Registers that an SM gives a warp whose threads have so many."""
+    return _up(registers * _WARP, _REGISTER_UNIT)
+
+
+def smem_of_cta(arch: Arch, smem: int) -> int:
+    """Bytes of shared memory that an SM gives a CTA, with those that the driver keeps in each."""
+    return _up(smem + arch.reserved_smem_per_block, arch.smem_unit)
 
 
 def _up(value: int, unit: int) -> int:

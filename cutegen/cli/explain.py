@@ -224,7 +224,7 @@ def _rows(plan: KernelPlan) -> list[list[str]]:
             f"{found['accumulator_registers']} accumulators + {found['fragment_registers']} fragments, "
             f"at most {found['register_budget']} of a thread",
         ],
-        ["CTAs per SM", f"{found['min_blocks_per_sm']} by registers, {found['max_blocks_per_sm']} at most"],
+        ["CTAs per SM", _resident(found)],
     ]
     rows += swizzle_rows(plan)
     for which, copies in found["copies"].items():
@@ -237,6 +237,11 @@ def _rows(plan: KernelPlan) -> list[list[str]]:
             rows.append(["", f"{_times(second)} a thread and k-block from shared memory"])
     rows.append(["store D", f"{found['d_store_bytes']} B at a time, {plan.config.epilogue.store}"])
     return rows
+
+
+def _resident(found: dict[str, Any]) -> str:
+    sure, most = found["min_blocks_per_sm"], found["max_blocks_per_sm"]
+    return f"registers are capped so that {sure} fit (min_blocks); shared memory and threads allow {most}"
 
 
 def _buffered(plan: KernelPlan) -> str:

@@ -43,7 +43,7 @@ class Subject:
         accesses: What each access costs.
         partitions: The tensors of thread 0.
         rendered: The source.
-        built: The compiler's figures, if the cache has the kernel.
+        built: The compiler's figures, if the cache has the kernel; if need be those for another target.
         room: CTAs on an SM.
         data: The layouts that the pictures are drawn from.
     """
@@ -86,7 +86,7 @@ def subject(
         workload: What the kernel makes of a problem, in words.
     """
     rendered = render(plan)
-    compiled = built(rendered)
+    compiled = built(rendered, plan.arch)
     return Subject(
         label=label,
         plan=plan,
@@ -99,7 +99,7 @@ def subject(
         partitions=partitions(plan) if isinstance(plan, KernelPlan) else (),
         rendered=rendered,
         built=compiled,
-        room=room(plan, compiled),
+        room=room(plan, compiled, asked=loaded.given("min_blocks")),
         data=kernel_data(plan),
     )
 

@@ -32,12 +32,16 @@ class Table:
         columns: Names of a config's columns.
         rows: The lines.
         numbers: Columns of numbers, which stand at the right.
+        marks: Texts of cells that stand out.
+        notes: What is said below.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     numbers: frozenset[int] = frozenset()
+    marks: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
     @property
     def differing(self) -> list[str]:
@@ -51,6 +55,8 @@ def table(
     configs: Sequence[Mapping[str, tuple[str, ...]]],
     numbers: Iterable[int] = (),
     compared: int | None = None,
+    marks: Iterable[str] = (),
+    notes: Iterable[str] = (),
 ) -> Table:
     """The lines of one config or more, in the order in which they first occur.
 
@@ -60,6 +66,8 @@ def table(
         configs: Lines of each config by name.
         numbers: See ``title``.
         compared: The first so many columns tell whether configs differ; all of them when left out.
+        marks: As of :class:`Table`; likewise ``notes``.
+        notes: See ``marks``.
     """
     names = list(dict.fromkeys(name for config in configs for name in config))
     rows = []
@@ -67,7 +75,14 @@ def table(
         cells = tuple(config.get(name) for config in configs)
         told = {None if own is None else own[:compared] for own in cells}
         rows.append(Row(name=name, cells=cells, differs=len(told) > 1))
-    return Table(title=title, columns=tuple(columns), rows=tuple(rows), numbers=frozenset(numbers))
+    return Table(
+        title=title,
+        columns=tuple(columns),
+        rows=tuple(rows),
+        numbers=frozenset(numbers),
+        marks=frozenset(marks),
+        notes=tuple(notes),
+    )
 
 
 def merged(pairs: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +12,12 @@ from cutegen.layout.banks import bank_of
 from cutegen.pictures.tile import kernel_tile, wgmma_tile
 from cutegen.pictures.tv import owners
 from cutegen.plan import KernelPlan, WgmmaPlan
-from tests.support.browser import Browser, Tab, find_browser
-from tests.support.cli import invoke
+from tests.support.browser import Browser, Tab
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 AMPERE = EXAMPLES / "ampere_bf16.yaml"
 HOPPER = EXAMPLES / "hopper" / "cooperative.yaml"
 LIT = "cutegenReport[0].grids['{grid}'].lit()"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(find_browser() or "", tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Addresses of pages, by what is on them."""
-    directory = tmp_path_factory.mktemp("page with spaces & 'signs'")
-    found = {}
-    for name, configs in (
-        ("ampere", [AMPERE]),
-        ("hopper", [HOPPER]),
-        ("two", [AMPERE, EXAMPLES / "sm80_f32.yaml"]),
-        ("collective", [EXAMPLES / "collective" / "pingpong.yaml"]),
-    ):
-        path = directory / f"{name}.html"
-        done = invoke("report", *map(str, configs), "-o", str(path))
-        assert done.exit_code == 0, done.output
-        found[name] = path.as_uri()
-    return found
-
-
-@pytest.fixture
-def tab(browser: Browser, pages: dict[str, str]) -> Iterator[Tab]:
-    """The page of the first example; at its end nothing was complained of."""
-    found = browser.open(pages["ampere"])
-    yield found
-    assert found.complaints == []
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +95,7 @@ def test_pointing_at_an_element_lights_its_thread(tab: Tab, plan: KernelPlan) ->
     ((thread, value),) = owners(plan, "c").held[77, 100]
     check_thread(tab, plan, thread)
     assert f"D(77, 100) is held by thread {thread} " in answer(tab)
-    assert f"accumulator {value} (register {value})" in answer(tab)
+    assert f"accumulator {value} of the thread's 64" in answer(tab)
     tab.point(*place_of(tab, "tile-b", 9, 33))  # k down, n across
     holders = owners(plan, "b").held[33, 9]
     assert lit(tab, "threads") == {(t // 32, t % 32) for t, _ in holders}
@@ -219,7 +185,7 @@ def test_the_three_questions(tab: Tab, plan: KernelPlan) -> None:
     found = answer(tab, "D(3,9)")
     assert found == (
         f"D(3, 9) is held by thread {thread} (warp {thread // 32}, lane {thread % 32}), "
-        f"accumulator {value} (register {value})."
+        f"accumulator {value} of the thread's 64."
     )
     found = answer(tab, "what limits occupancy")
     assert found.startswith("2 CTAs per SM of sm_80, 16 of 64 warps (25 %), limited by registers")
@@ -246,16 +212,19 @@ def test_themes(browser: Browser, pages: dict[str, str]) -> None:
             " getComputedStyle(document.querySelector('.picture svg .paper')).fill]"
         )
 
+    light = browser.open(pages["ampere"], theme="light")
+    assert colours(light) == ["light", "rgb(255, 255, 255)", "rgb(255, 255, 255)"]
+    light.set_theme("dark")
+    light.wait("document.documentElement.dataset.theme === 'dark'")
     dark = browser.open(pages["ampere"], theme="dark")
     assert colours(dark) == ["dark", "rgb(20, 24, 28)", "rgb(20, 24, 28)"]
     assert dark.js("document.getElementById('theme').textContent") == "Light"
     dark.js("document.getElementById('theme').click()")
     assert colours(dark) == ["light", "rgb(255, 255, 255)", "rgb(255, 255, 255)"]
-    light = browser.open(pages["ampere"], theme="light")
-    assert colours(light) == ["light", "rgb(255, 255, 255)", "rgb(255, 255, 255)"]
-    light.set_theme("dark")
-    light.wait("document.documentElement.dataset.theme === 'dark'")
-    assert dark.complaints == light.complaints == []
+    again = browser.open(pages["ampere"], theme="dark")  # what was chosen is remembered
+    assert colours(again)[0] == "light"
+    again.js("localStorage.clear()")
+    assert dark.complaints == light.complaints == again.complaints == []
 
 
 def test_a_wgmma_kernel_shows_what_there_is(browser: Browser, pages: dict[str, str]) -> None:

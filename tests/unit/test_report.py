@@ -20,7 +20,7 @@ from cutegen.pictures.tile import SmemTile, kernel_tile, wgmma_tile
 from cutegen.pictures.tv import owners
 from cutegen.plan import KernelPlan, WgmmaPlan
 from cutegen.report import kernel_data
-from cutegen.report.room import Built, room
+from cutegen.report.room import LIMITS, Built, room, room_rows
 from cutegen.report.tables import table
 from tests.support.cli import document, invoke
 
@@ -331,3 +331,62 @@ def test_registers_are_the_compilers_where_the_cache_has_them() -> None:
     assert found is not None
     assert found.found.limited_by == ("shared memory", "registers")
     assert "Registers of a thread: 72, the compiler's, for sm_80." in found.sentences
+
+
+def test_registers_for_another_target_are_named_and_not_used() -> None:
+    plan = plan_named("ampere_bf16")
+    resources = {"registers": 40, "static_smem": 0, "dynamic_smem": plan.smem_bytes}
+    found, own = room(plan, Built(target="sm_90", resources=resources)), room(plan, None)
+    assert found is not None
+    assert own is not None
+    assert (found.registers, found.found) == (own.registers, own.found)
+    assert "the cache has it for sm_90 only, where the compiler took 40" in found.sentences
+
+
+@pytest.mark.parametrize(
+    ("name", "registers", "words"),
+    [
+        ("ampere_bf16", 128, "leaves a thread 128 at most, and the compiler took them all."),
+        ("ampere_bf16", 72, "leaves a thread 128 at most; the compiler came to 72 by itself."),
+    ],
+)
+def test_a_cap_of_registers_is_told(name: str, registers: int, words: str) -> None:
+    plan = plan_named(name)
+    resources = {"registers": registers, "static_smem": 0, "dynamic_smem": plan.smem_bytes}
+    found = room(plan, Built(target=plan.arch, resources=resources))
+    assert found is not None
+    assert "A cap was set: min_blocks: 2 (cutegen's choice), as __launch_bounds__(256, 2), " in found.cap
+    assert words in found.cap
+    asked = room(plan, None, asked=True)
+    assert asked is not None
+    assert "min_blocks: 2 (as the config says)" in asked.cap
+
+
+def test_an_estimate_is_a_range_where_the_compiler_decides() -> None:
+    found = room(plan_named("simple"), None)
+    assert found is not None
+    assert found.least < found.found.ctas
+    assert found.sentence.startswith(f"{found.least} to {found.found.ctas} CTAs per SM of sm_80, up to ")
+
+
+def test_the_table_of_occupancy_has_budgets_and_marks_what_limits() -> None:
+    found = room(plan_named("ampere_bf16"), None)
+    assert found is not None
+    rows = room_rows(found)
+    assert rows["registers"] == ("65536, in 4 quarters", "26624: 8 warps of 3328, 97 a thread", "2", LIMITS)
+    assert rows["shared memory"] == ("167936 B", "50176 B, 1024 of them for the driver", "3", "")
+    assert rows["threads"] == ("2048", "256", "8", "")
+    last = list(rows.items())[-1]
+    assert last == (
+        "result: the least",
+        ("of sm_80, for example of an A100", "", "2", "16 of 64 warps (25 %)"),
+    )
+
+
+def test_accesses_and_occupancy_are_explained_on_the_page(tmp_path: Path) -> None:
+    page = written(tmp_path, AMPERE)
+    assert 'mark">limits</td>' in page
+    assert "reads shared memory: D from shared memory to global memory" in page
+    assert "writes global memory: D from shared memory to global memory" in page
+    assert "A request is one instruction of a warp." in page
+    assert "registers are capped so that 2 fit (min_blocks); shared memory and threads allow 3" in page

@@ -41,6 +41,46 @@ class Tensor {
     return Math.floor(this.address(row, column, stage) / 4) % BANKS;
   }
 
+  // The first and the last bank that an element takes.
+  banks(row, column, stage) {
+    const first = this.bank(row, column, stage);
+    return [first, (first + Math.ceil(this.bytes / 4) - 1) % BANKS];
+  }
+
+  // The elements of which a bank has a part, as [row, column].
+  inBank(bank, stage) {
+    const found = [];
+    for (let row = 0; row < this.rows; row++) {
+      for (let column = 0; column < this.columns; column++) {
+        const first = this.bank(row, column, stage);
+        if ((bank - first + BANKS) % BANKS < Math.ceil(this.bytes / 4)) found.push([row, column]);
+      }
+    }
+    return found;
+  }
+
+  // The k of a k-block as [first, last]; null where they do not follow one another.
+  blockRange(block) {
+    this.ranges ||= this.#ranges();
+    return this.ranges[block];
+  }
+
+  get mostHolders() {
+    this.most ||= this.owners.reduce((most, all) => Math.max(most, all.length), 0);
+    return this.most;
+  }
+
+  #ranges() {
+    const blocks = [];
+    this.owners.forEach((all, place) => {
+      for (const [, value] of all) (blocks[Math.floor(value / this.held.block)] ||= new Set()).add(place % this.columns);
+    });
+    return blocks.map((all) => {
+      const [first, last] = [Math.min(...all), Math.max(...all)];
+      return last - first + 1 === all.size ? [first, last] : null;
+    });
+  }
+
   // Which mode's elements lie side by side: 0 for rows, 1 for columns.
   get contiguousMode() {
     if (this.rows < 2 || this.columns < 2) return this.columns > 1 ? 1 : 0;
@@ -97,12 +137,20 @@ class Tensor {
 }
 
 class Kernel {
-  constructor(data, label, occupancy) {
-    Object.assign(this, data);
-    this.label = label;
-    this.occupancy = occupancy;
+  // occupancy: in sentences; limits: its facts as [name, words].
+  constructor(data, { label, occupancy, limits, arch }) {
+    Object.assign(this, data, { label, occupancy, limits, arch });
     this.tensors = Object.fromEntries(
       Object.entries(data.tensors).map(([key, tensor]) => [key, new Tensor(key, tensor)]),
     );
+    this.warps = Math.ceil(this.threads / 32);
+    const { a, b, d } = this.tensors;
+    this.inMemory = [a, b].filter((tensor) => tensor.smem);
+    this.inRegisters = [a, b, d].filter((tensor) => tensor.held);
+  }
+
+  threadsOf(warp) {
+    const count = Math.min(32, this.threads - 32 * warp);
+    return Array.from({ length: count }, (_, lane) => 32 * warp + lane);
   }
 }

@@ -10,26 +10,37 @@ class Lens {
     [canvas.style.width, canvas.style.height] = [`${wide}px`, `${high}px`];
   }
 
+  // B is drawn as in its map: k down, n across.
   draw(view) {
-    const { tensor } = view;
+    const { element } = view;
+    this.canvas.parentElement.classList.toggle("absent", !element);
+    if (!element) return;
+    const { tensor } = element;
+    const turn = ([first, second]) => (tensor.key === "b" ? [second, first] : [first, second]);
+    const [rows, columns] = turn([tensor.rows, tensor.columns]);
+    const [down, across] = turn(tensor.modes);
+    const [row, column] = turn([element.row, element.column]);
+    const { group } = colouring(view, tensor, false);
     const pen = this.canvas.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const first = [
-      Math.max(0, Math.min(view.row - Math.floor(this.rows / 2), tensor.rows - this.rows)),
-      Math.max(0, Math.min(view.column - Math.floor(this.columns / 2), tensor.columns - this.columns)),
+      Math.max(0, Math.min(row - Math.floor(this.rows / 2), rows - this.rows)),
+      Math.max(0, Math.min(column - Math.floor(this.columns / 2), columns - this.columns)),
     ];
-    const lit = new Set(view.lit(view.key).map(([row, column]) => row * tensor.columns + column));
-    for (let i = 0; i < Math.min(this.rows, tensor.rows); i++) {
-      this.#name(pen, `${tensor.modes[0]} ${first[0] + i}`, this.left / 2, this.top + (i + 0.5) * this.height);
-      for (let j = 0; j < Math.min(this.columns, tensor.columns); j++) {
-        const [row, column] = [first[0] + i, first[1] + j];
+    const lit = new Set(view.lit(tensor.key).map(([r, c]) => r * tensor.columns + c));
+    for (let i = 0; i < Math.min(this.rows, rows); i++) {
+      this.#name(pen, `${down} ${first[0] + i}`, this.left / 2, this.top + (i + 0.5) * this.height);
+      for (let j = 0; j < Math.min(this.columns, columns); j++) {
         if (i === 0) {
-          this.#name(pen, `${tensor.modes[1]} ${column}`, this.left + (j + 0.5) * this.width, this.top / 2);
+          this.#name(pen, `${across} ${first[1] + j}`, this.left + (j + 0.5) * this.width, this.top / 2);
         }
-        this.#cell(pen, view, row, column, [i, j], lit.has(row * tensor.columns + column));
+        const [r, c] = turn([first[0] + i, first[1] + j]);
+        const colour = lit.has(r * tensor.columns + c) ? null : `--g${group(r, c)}`;
+        const words = this.#words(tensor, r, c, view.stage);
+        this.#cell(pen, [i, j], colour, words, r === element.row && c === element.column);
       }
     }
   }
@@ -40,27 +51,26 @@ class Lens {
     pen.fillText(words, x, y);
   }
 
-  #cell(pen, view, row, column, [i, j], lit) {
+  // A cell of a colour, or a lit one where there is none.
+  #cell(pen, [i, j], colour, words, framed) {
     const [x, y] = [this.left + j * this.width, this.top + i * this.height];
-    pen.fillStyle = lit ? colourOf("--ink") : colourOf(`--g${view.group(view.tensor, row, column) % 8}`);
+    pen.fillStyle = colourOf(colour || "--lit");
     pen.fillRect(x, y, this.width - 1, this.height - 1);
-    pen.fillStyle = lit ? colourOf("--paper") : "#000000";
+    pen.fillStyle = colour ? "#000000" : "#ffffff";
     pen.font = "11px system-ui, sans-serif";
-    const words = this.#words(view, row, column);
     words.forEach((text, line) => {
       pen.fillText(text, x + this.width / 2, y + (this.height * (line + 1)) / (words.length + 1));
     });
-    if (row !== view.row || column !== view.column) return;
-    pen.strokeStyle = colourOf("--accent");
+    if (!framed) return;
+    pen.strokeStyle = colourOf("--frame");
     pen.lineWidth = 3;
     pen.strokeRect(x + 1, y + 1, this.width - 3, this.height - 3);
   }
 
-  #words(view, row, column) {
-    const { tensor } = view;
+  #words(tensor, row, column, stage) {
     const [holder] = tensor.holders(row, column);
     const words = holder ? [`T${holder[0]} v${tensor.key === "d" ? holder[1] : holder[1] % tensor.held.block}`] : [];
-    if (tensor.smem) words.push(`bank ${tensor.bank(row, column, view.stage)}`);
+    if (tensor.smem) words.push(bankWords(tensor, row, column, stage).replace(/^banks (\d+) and /, "bank $1, "));
     return words;
   }
 }

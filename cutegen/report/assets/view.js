@@ -1,36 +1,27 @@
-// What is chosen on the page, and the words for it.
+// What is chosen on the page. Everything that the page lights or says follows from it.
 
 class View {
+  // chosen: what the page is about, with the field `by`:
+  //   element {key, row, column}, thread {thread}, warp {warp}, bank {bank}, occupancy, problem {words}, nothing
   constructor(kernel) {
     this.kernel = kernel;
     this.stage = 0;
     this.colour = "bank";
     this.pinned = false;
     this.listeners = [];
-    this.chooseElement("d", 0, 0);
+    this.choose({ by: "element", key: "d", row: 0, column: 0 });
   }
 
   changed() {
+    this.lights = {};
     for (const listener of this.listeners) listener(this);
   }
 
-  get tensor() {
-    return this.kernel.tensors[this.key];
-  }
-
-  // Choose an element; its lowest holder is the thread that is lit.
-  chooseElement(key, row, column) {
-    Object.assign(this, { by: "element", key, row, column });
-    const holders = this.tensor.holders(row, column);
-    this.holders = new Set(holders.map(([thread]) => thread));
-    this.thread = holders.length ? holders[0][0] : null;
-    this.changed();
-  }
-
-  // Choose a thread; its first accumulator is the element.
-  chooseThread(thread) {
-    const [row, column] = this.kernel.tensors.d.elements(thread)[0];
-    Object.assign(this, { by: "thread", key: "d", row, column, thread, holders: new Set([thread]) });
+  // Choose what a question or a cell is about; with a stage the page shows that one.
+  choose({ stage, ...chosen }) {
+    if (stage !== undefined) this.stage = stage;
+    this.chosen = chosen;
+    this.holders = new Set(this.#holders());
     this.changed();
   }
 
@@ -39,101 +30,47 @@ class View {
     this.changed();
   }
 
-  // What is chosen, so that two choices can be compared.
-  get name() {
-    return this.by === "thread" ? `thread ${this.thread}` : `${this.key}(${this.row},${this.column})`;
+  get by() {
+    return this.chosen.by;
   }
 
-  // The elements of a tensor that are lit, as [row, column].
+  // The element that is framed and shown large, or null: of a thread its first accumulator.
+  get element() {
+    const { kernel, chosen } = this;
+    if (chosen.by === "element") return { tensor: kernel.tensors[chosen.key], row: chosen.row, column: chosen.column };
+    if (chosen.by !== "thread") return null;
+    const [row, column] = kernel.tensors.d.elements(chosen.thread)[0];
+    return { tensor: kernel.tensors.d, row, column };
+  }
+
+  // Row and column of the framed element if it is one of this tensor.
+  ring(key) {
+    const { element } = this;
+    return element && element.tensor.key === key ? [element.row, element.column] : null;
+  }
+
+  // The elements of a tensor that are lit, as [row, column]: all that the threads concerned hold.
   lit(key) {
-    const own = this.thread === null ? [] : this.kernel.tensors[key].elements(this.thread);
-    const places = own.map(([row, column]) => [row, column]);
-    return places.length || key !== this.key ? places : [[this.row, this.column]];
+    return (this.lights[key] ||= this.#lit(key));
   }
 
-  // Which of eight colours an element has.
-  group(tensor, row, column) {
-    if (this.colour === "bank" && tensor.smem) return Math.floor(tensor.bank(row, column, this.stage) / 4);
-    const holders = tensor.holders(row, column);
-    if (!holders.length) return tensor.smem ? Math.floor(tensor.bank(row, column, this.stage) / 4) : 0;
-    return (this.colour === "bank" ? Math.floor(holders[0][0] / 32) : holders[0][0]) % 8;
+  #lit(key) {
+    const tensor = this.kernel.tensors[key];
+    if (this.by === "bank") return tensor.smem ? tensor.inBank(this.chosen.bank, this.stage) : [];
+    const places = new Set();
+    for (const thread of this.holders) {
+      for (const [row, column] of tensor.elements(thread)) places.add(row * tensor.columns + column);
+    }
+    const ring = this.by === "element" && this.ring(key);
+    if (ring) places.add(ring[0] * tensor.columns + ring[1]);
+    return [...places].map((place) => [Math.floor(place / tensor.columns), place % tensor.columns]);
   }
-}
 
-function threadWords(kernel, thread) {
-  return `${kernel.who} ${thread} (warp ${Math.floor(thread / 32)}, lane ${thread % 32})`;
-}
-
-// The registers of a value: several values may share one, or a value may take two.
-function registerWords(held, value) {
-  const [local, block] = [value % held.block, Math.floor(value / held.block)];
-  if (held.bits === 32) return [`register ${local}`, block];
-  if (held.bits > 32) return [`registers ${2 * local} and ${2 * local + 1}`, block];
-  const first = (local * held.bits) % 32;
-  return [`register ${Math.floor((local * held.bits) / 32)}, bits ${first} to ${first + held.bits - 1}`, block];
-}
-
-function valueWords(tensor, value) {
-  const [register, block] = registerWords(tensor.held, value);
-  if (tensor.key === "d") return `accumulator ${value} (${register})`;
-  return `value ${value % tensor.held.block} of k-block ${block} (${register})`;
-}
-
-function listWords(numbers, most = 16) {
-  const shown = numbers.slice(0, most).join(", ");
-  return numbers.length > most ? `${shown} and ${numbers.length - most} more` : shown;
-}
-
-function holderWords(kernel, tensor, row, column) {
-  const holders = tensor.holders(row, column);
-  if (!holders.length) return "no thread: wgmma reads it from shared memory";
-  const each = kernel.alone ? "" : ", each for a tile of its own";
-  const byValue = new Map();
-  for (const [thread, value] of holders) {
-    if (!byValue.has(value)) byValue.set(value, []);
-    byValue.get(value).push(thread);
+  #holders() {
+    const { kernel, chosen } = this;
+    if (chosen.by === "thread") return [chosen.thread];
+    if (chosen.by === "warp") return kernel.threadsOf(chosen.warp);
+    if (chosen.by !== "element") return [];
+    return kernel.tensors[chosen.key].holders(chosen.row, chosen.column).map(([thread]) => thread);
   }
-  return [...byValue]
-    .map(([value, threads]) => {
-      const who =
-        threads.length === 1
-          ? threadWords(kernel, threads[0])
-          : `${threads.length} ${kernel.who}s${each}: ${listWords(threads)}`;
-      return `${who}, ${valueWords(tensor, value)}`;
-    })
-    .join("; ");
-}
-
-// Facts on an element as [name, words].
-function elementFacts(kernel, tensor, row, column, stage) {
-  const facts = [];
-  if (tensor.smem) {
-    const address = tensor.address(row, column, stage);
-    facts.push(["bank", `${tensor.bank(row, column, stage)}`]);
-    facts.push(["byte", `${address} of shared memory, in stage ${stage} of ${kernel.stages}`]);
-    facts.push(["in its stage", `${tensor.offset(row, column)} of ${tensor.smem.bytes} B of ${tensor.name}`]);
-  } else if (tensor.key !== "d") {
-    facts.push(["memory", "straight from global memory to registers"]);
-  }
-  facts.push(["held by", holderWords(kernel, tensor, row, column)]);
-  if (tensor.key === "d") facts.push(["made of", `A(${row}, k) and B(${column}, k)`]);
-  const copier = tensor.copier(row, column);
-  if (copier) {
-    const bytes = tensor.copied.vector * tensor.bytes;
-    facts.push(["copied by", `${threadWords(kernel, copier[0])}, copy ${copier[1]} of ${bytes} B`]);
-  }
-  return facts;
-}
-
-function elementName(tensor, row, column) {
-  return `${tensor.name}(${row}, ${column})`;
-}
-
-function threadFacts(kernel, thread) {
-  return Object.values(kernel.tensors)
-    .filter((tensor) => tensor.held)
-    .map((tensor) => {
-      const places = tensor.elements(thread).map(([row, column]) => `(${row},${column})`);
-      return [tensor.name, `${places.length} elements: ${listWords(places, 8)}`];
-    });
 }
