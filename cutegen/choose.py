@@ -81,15 +81,20 @@ class Problem:
     aligns: tuple[int, int, int] = (16, 16, 16)
 
 
-def config_for(problem: Problem, card: Card) -> GemmConfig:
+def config_for(problem: Problem, card: Card, *, tuned: bool = True) -> GemmConfig:
     """The config of the kernel to take; it is legal, and equal problems get equal configs.
+
+    Args:
+        problem: What is multiplied.
+        card: The GPU.
+        tuned: Whether to ask the tables; without them the rules alone decide, as for a GPU without a table.
 
     Raises:
         ConfigError: No kernel of cutegen has these types on this card; the error is that of the last resort.
     """
     bulk = _config(problem, "sm_90a", mainloop="tma_wgmma") if card.cc == 90 else None
     if bulk is not None and not check(bulk):
-        for rule in _RULES:
+        for rule in _RULES if tuned else _RULES[1:]:
             found = rule(problem, card)
             if found is not None and not check(found):
                 return found
