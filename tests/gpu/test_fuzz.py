@@ -11,32 +11,32 @@ import pytest
 import cutegen
 from cutegen.arch import ARCHS
 from cutegen.device import gpus
-from cutegen.fuzz.generate import legal_config, odd_config
-from tests.support.gpu import Case, fits, latin_shapes, run_exact
+from tests.support.gpu import Case, fits, latin_shapes, run_exact, runs_wgmma
+from tests.support.random_configs import accepted, hopper_config
 
 COUNT = int(os.environ.get("CUTEGEN_FUZZ_COUNT", "100"))
 FIRST = int(os.environ.get("CUTEGEN_FUZZ_SEED", "0"))
 
 
-def accepted(seed: int) -> cutegen.GemmConfig:
+def here(seed: int) -> cutegen.GemmConfig:
     """The legal config of a seed for an architecture that the GPU here runs."""
     cc = gpus()[0].cc if gpus() else 90
-    archs = [a.name for a in ARCHS.values() if (a.cc == cc if a.name.endswith("a") else a.cc <= cc)]
-    rng = Random(seed)
-    arch = rng.choice(archs)
-    if seed % 2 == 0:
-        return legal_config(rng, archs=(arch,))
-    while True:
-        config = odd_config(rng, archs=(arch,))
-        if not cutegen.check(config):
-            return config
+    archs = tuple(a.name for a in ARCHS.values() if (a.cc == cc if a.name.endswith("a") else a.cc <= cc))
+    return accepted(seed, archs)
 
 
-@pytest.mark.parametrize(
-    "case", [Case(f"seed{seed}", partial(accepted, seed)) for seed in range(FIRST, FIRST + COUNT)], ids=str
-)
+def random_cases() -> list[Case]:
+    """Seeds for every mainloop and, on Hopper, others for ``tma_wgmma`` alone."""
+    seeds = range(FIRST, FIRST + COUNT)
+    cases = [Case(f"seed{seed}", partial(here, seed)) for seed in seeds]
+    if runs_wgmma():
+        cases += [Case(f"hopper{seed}", partial(hopper_config, seed)) for seed in seeds]
+    return cases
+
+
+@pytest.mark.parametrize("case", random_cases(), ids=str)
 def test_random_config(case, kernel_of):
-    seed = int(case.name.removeprefix("seed"))
+    seed = int(case.name.removeprefix("seed").removeprefix("hopper"))
     kernel = kernel_of(case.config)
     blk_m, blk_n, blk_k = case.config.tile
     near = [
