@@ -33,7 +33,19 @@ class Tensors:
 
 @dataclass(frozen=True, kw_only=True)
 class Operands:
-    """Element type and major of A, B and D, and what scales D and adds to it."""
+    """Element type and major of A, B and D, what scales D and adds to it, and how 8-bit floats are summed.
+
+    Attributes:
+        a: Type of A; likewise b and d.
+        b: See a.
+        d: See a.
+        a_major: The contiguous mode of A; likewise b_major and d_major.
+        b_major: See a_major.
+        d_major: See a_major.
+        vectors: Scales and bias.
+        promoted: Whether sums of 8-bit floats are kept in f32 outside the tensor cores (``promote``), and not
+            in their fewer bits, which torch calls fast accumulation.
+    """
 
     a: DTypeName
     b: DTypeName
@@ -42,6 +54,7 @@ class Operands:
     b_major: str
     d_major: str
     vectors: tuple[Vector, ...] = ()
+    promoted: bool = False
 
     @classmethod
     def of(cls, config: GemmConfig) -> Operands:
@@ -54,6 +67,7 @@ class Operands:
             b_major=config.b.major or "k",
             d_major=config.d.major or "n",
             vectors=vectors_of(config),
+            promoted=config.promote is not None,
         )
 
     def __str__(self) -> str:
@@ -62,7 +76,8 @@ class Operands:
         majors = f"{self.a_major}{self.b_major}{self.d_major}"
         if majors != "kkn":
             types += f", majors {self.a_major}, {self.b_major}, {self.d_major}"
-        return types + "".join(f", {vector.name} by {vector.kind}" for vector in self.vectors)
+        types += "".join(f", {vector.name} by {vector.kind}" for vector in self.vectors)
+        return types + ", promoted" * self.promoted
 
     def bytes_of(self, shape: Shape) -> int:
         """Bytes of A, B and D, each counted once."""

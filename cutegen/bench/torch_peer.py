@@ -28,7 +28,7 @@ def binder(operands: Operands) -> Callable[[Tensors], Callable[[], object]] | st
     if operands.a in _FP8 and operands.b in _FP8 and operands.d in ("bf16", "f16", "f32"):
         if (operands.a, operands.b) == ("e5m2", "e5m2"):
             return "cuBLAS has no product of two e5m2 matrices"
-        return _scaled_mm if _majors(operands) == "kkn" else _EIGHT_BIT_MAJORS
+        return partial(_scaled_mm, not operands.promoted) if _majors(operands) == "kkn" else _EIGHT_BIT_MAJORS
     return "torch has no product of these types"
 
 
@@ -43,7 +43,7 @@ def _scaled(operands: Operands) -> Callable[[Tensors], Callable[[], object]] | s
         return "torch scales products of 8-bit floats alone, not of two e5m2 matrices"
     if (kinds.get("scale_a"), kinds.get("scale_b")) != ("row", "column") or operands.d != "bf16":
         return "torch scales rows and columns together, of a D in bf16"
-    return _row_wise if _majors(operands) == "kkn" else _EIGHT_BIT_MAJORS
+    return partial(_row_wise, not operands.promoted) if _majors(operands) == "kkn" else _EIGHT_BIT_MAJORS
 
 
 def _mm(t: Tensors) -> Callable[[], object]:
@@ -72,16 +72,20 @@ def _int_mm(t: Tensors) -> Callable[[], object]:
     return partial(torch._int_mm, t.a, t.b.t(), out=t.d)
 
 
-def _scaled_mm(t: Tensors) -> Callable[[], object]:
+def _scaled_mm(fast: bool, t: Tensors) -> Callable[[], object]:
     import torch
 
     one: Any = torch.ones((), device=t.a.device)
-    return partial(torch._scaled_mm, t.a, t.b.t(), one, one, out_dtype=t.d.dtype, out=t.d)
+    return partial(
+        torch._scaled_mm, t.a, t.b.t(), one, one, out_dtype=t.d.dtype, out=t.d, use_fast_accum=fast
+    )
 
 
-def _row_wise(t: Tensors) -> Callable[[], object]:
+def _row_wise(fast: bool, t: Tensors) -> Callable[[], object]:
     import torch
 
     rows, columns = t.vectors["scale_a"].reshape(-1, 1), t.vectors["scale_b"].reshape(1, -1)
-    bias = t.vectors.get("bias")
-    return partial(torch._scaled_mm, t.a, t.b.t(), rows, columns, bias=bias, out_dtype=t.d.dtype, out=t.d)
+    return partial(
+        torch._scaled_mm, t.a, t.b.t(), rows, columns, bias=t.vectors.get("bias"), out_dtype=t.d.dtype,
+        out=t.d, use_fast_accum=fast,
+    )  # fmt: skip

@@ -342,6 +342,17 @@ def test_torch_scales_rows_and_columns_of_fp8() -> None:
         prove(peer, Shape(32, 48, 64), device="cpu")
 
 
+def test_torch_sums_8_bit_floats_as_the_kernels_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(torch, "_scaled_mm", lambda *_, **options: asked.append(options["use_fast_accum"]))
+    for operands in (scaled(**BOTH), scaled()):
+        for promoted in (False, True):
+            (peer,) = PEERS["torch"](Asked(operands=replace(operands, promoted=promoted)))
+            assert isinstance(peer, Contestant)
+            peer.bind(random_tensors(operands, SMALL, device="cpu"))()
+    assert asked == [True, False, True, False]
+
+
 @pytest.mark.parametrize(
     "operands",
     [scaled("bf16", **BOTH), scaled("s8", **BOTH), scaled(d="f16", **BOTH), scaled(scale_a="row")],
