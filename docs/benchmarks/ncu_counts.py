@@ -22,19 +22,6 @@ import cutegen
 from cutegen.reference import check, exact_inputs
 
 ROOT = Path(__file__).parent.parent.parent
-DEFAULT = (
-    "ampere_bf16",
-    "multistage",
-    "smem",
-    "gemm_device",
-    "sm80_bf16_nt",
-    "sm80_tf32",
-    "sm80_s8",
-    "sm80_f64",
-    "sm75_f16",
-    "hopper/pingpong",
-    "hopper/f16_nt",
-)
 SHAPE = (384, 512, 128)  # whole tiles of all examples
 METRICS = {
     "shared load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
@@ -42,6 +29,12 @@ METRICS = {
     "global load": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "global store": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
 }
+
+
+def examples_here() -> list[Path]:
+    """Every example that is one config, and those for Hopper."""
+    folders = (ROOT / "examples", ROOT / "examples" / "hopper")
+    return sorted(p for folder in folders for p in folder.glob("*.yaml") if "matrix" not in p.stem)
 
 
 def emulated(path: Path) -> dict[str, int]:
@@ -63,8 +56,8 @@ def emulated(path: Path) -> dict[str, int]:
 def run(kernel: cutegen.Kernel, device: str | None) -> None:
     """One launch whose result is right."""
     inputs = exact_inputs(kernel.config, *SHAPE, with_c=False, device=device)
-    out = kernel(inputs.a, inputs.b, b_is="nk")
-    check(kernel.config, out, inputs.a, inputs.b).require()
+    out = kernel(inputs.a, inputs.b, b_is="nk", **inputs.vectors)
+    check(kernel.config, out, inputs.a, inputs.b, **inputs.vectors).require()
 
 
 def measured(path: Path) -> dict[str, int]:
@@ -97,7 +90,7 @@ def main() -> None:
     if options.launch:
         run(cutegen.build(cutegen.load(options.launch)), "cuda:0")
         return
-    paths = options.configs or [ROOT / "examples" / f"{name}.yaml" for name in DEFAULT]
+    paths = options.configs or examples_here()
     examples = (ROOT / "examples").resolve()
     places = [path.resolve() for path in paths]
     names = {
