@@ -44,6 +44,8 @@ def command(configs: tuple[str, ...], output: Path | None, as_json: bool) -> int
     A proposal makes at least one figure better and none worse. What a config leaves out is chosen well
     already.
     """
+    if output == Path("-"):
+        raise click.UsageError("-o takes a file; the proposals are printed anyway")
     if output is not None and len(configs) > 1:
         raise click.UsageError("-o takes the proposals for one config; name one CONFIG")
     return conclude([attempt(path, lambda o: _advise(o, output)) for path in configs], as_json=as_json)

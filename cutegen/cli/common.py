@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,6 +25,7 @@ __all__ = [
     "STYLES",
     "Finite",
     "Outcome",
+    "OutputPath",
     "attempt",
     "conclude",
     "config_argument",
@@ -39,6 +41,17 @@ __all__ = [
     "style_option",
     "target_option",
 ]
+
+
+class OutputPath(click.Path):
+    """A file to write, or ``-`` for stdout, which counts as none given."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, or None for stdout."""
+        return None if value == "-" else super().convert(value, param, ctx)
 
 
 class Finite(click.FloatRange):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutegen.cli.common import config_argument, json_option, planned, read_config
+from cutegen.cli.common import OutputPath, config_argument, json_option, planned, read_config
 from cutegen.cli.console import print_json, say, size_text
 from cutegen.cli.output import emit
 from cutegen.errors import ConfigError
@@ -34,7 +34,7 @@ WHATS = ("smem-a", "smem-b", "tv-a", "tv-b", "tv-c", "g2s-a", "g2s-b", "s2r-a", 
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     metavar="FILE",
     help="File to write, by its end SVG, PNG, PDF or LaTeX (.svg, .png, .pdf, .tex); with several pictures "
     "each gets its name before the end.  [default: one picture as SVG to stdout]",

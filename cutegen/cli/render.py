@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cutegen.cli.common import config_argument, json_option, planned, read_config, style_option
+from cutegen.cli.common import OutputPath, config_argument, json_option, planned, read_config, style_option
 from cutegen.cli.console import print_json, say
 from cutegen.cli.output import emit
 from cutegen.errors import ConfigError
@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.command(name="render")
 @config_argument
 @style_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write instead of stdout.")
+@click.option("-o", "--output", type=OutputPath(), help="File to write instead of stdout.")
 @json_option
 def command(config: str, style: Style, output: Path | None, as_json: bool) -> None:
     """Print the complete CUDA source of a kernel. Neither a compiler nor a GPU is needed."""

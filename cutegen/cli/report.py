@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutegen.cli.common import configs_argument, json_option, planned, read_config
+from cutegen.cli.common import OutputPath, configs_argument, json_option, planned, read_config
 from cutegen.cli.console import print_json, say, size_text
 from cutegen.cli.explain_shape import Shape
 from cutegen.cli.output import emit
@@ -27,7 +27,7 @@ _MOST = 2
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     metavar="FILE",
     help="HTML file to write instead of stdout.",
 )
