@@ -16,12 +16,16 @@ __all__ = [
     "SharedMemory",
     "accumulator_registers",
     "accumulators_fit",
+    "cluster_shares",
+    "flags_of_a_slot",
     "live_registers",
     "most_stages",
     "register_split",
     "shared_memory",
+    "slot_bytes",
     "stage_bytes_of",
     "sum_sets",
+    "workspace_shares",
 ]
 
 
@@ -143,6 +147,26 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     )
 
 
+def cluster_shares(cfg: GemmConfig) -> int:
+    """CTAs of a cluster that share the k-tiles of an output tile."""
+    return 1 if cfg.scheduler.reduction == "semaphore" else cfg.scheduler.split_k or 1
+
+
+def workspace_shares(cfg: GemmConfig) -> int:
+    """CTAs, or clusters of them, that share the k-tiles of an output tile and sum in global memory."""
+    return cfg.scheduler.split_k or 1 if cfg.scheduler.reduction == "semaphore" else 1
+
+
+def slot_bytes(cfg: GemmConfig) -> int:
+    """Bytes of global memory for the accumulators of one CTA's tile."""
+    return _partial_bytes(cfg) // (warpgroups(cfg).count if warpgroups(cfg).pingpong else 1)
+
+
+def flags_of_a_slot(cfg: GemmConfig) -> int:
+    """Warps that have a tile's accumulators."""
+    return _WARPS * (1 if warpgroups(cfg).pingpong else warpgroups(cfg).count)
+
+
 def _partial_bytes(cfg: GemmConfig) -> int:
     """Bytes of a CTA's accumulators."""
     return warpgroups(cfg).count * accumulator_registers(cfg) * 4 * WARPGROUP
@@ -150,7 +174,7 @@ def _partial_bytes(cfg: GemmConfig) -> int:
 
 def _split_bytes(cfg: GemmConfig) -> int:
     """What split K needs beside the ring: accumulators of all senders, and mbarriers."""
-    senders = (cfg.scheduler.split_k or 1) - 1
+    senders = cluster_shares(cfg) - 1
     return senders * _partial_bytes(cfg) + warpgroups(cfg).count * _BARRIERS if senders > 0 else 0
 
 

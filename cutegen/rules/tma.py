@@ -172,7 +172,6 @@ def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
     given = facts.given
     stated = {
         "schedule": given.schedule if given.schedule == "warp_specialized" else None,
-        "scheduler.kind": given.scheduler.kind if given.scheduler.kind == "stream_k" else None,
         "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
     if given.fast_accumulation and facts.cfg.a.dtype in ("e4m3", "e5m2"):
