@@ -248,14 +248,14 @@ class Scheduler(_Model):
     )
     split_k: Annotated[int | None, Auto] = Field(
         default=None,
-        description="CTAs that share the k-tiles of an output tile, of a cluster unless reduction says otherwise; "
-        "one sums and stores (tma_wgmma). Default 1.",
+        description="CTAs that share the k-tiles of an output tile, of one cluster unless reduction says otherwise; "
+        "one of them sums and stores (tma_wgmma). Default 1.",
     )
     reduction: Annotated[Literal["cluster", "semaphore"] | None, Auto] = Field(
         default=None,
-        description="Where the sums of split_k meet. cluster: in shared memory, so that all shares of a tile are "
-        "in one cluster; semaphore: in global memory, any number of shares, the CTA with the last one waits "
-        "for the others' flags and stores (tma_wgmma). Default cluster.",
+        description="Where the sums of split_k meet. cluster: in shared memory, at most 8 CTAs with those of "
+        "cluster; semaphore: in global memory, any number of CTAs, of which the last waits for the others' "
+        "flags (tma_wgmma). Default cluster.",
     )
 
 

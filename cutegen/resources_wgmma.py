@@ -14,6 +14,7 @@ from cutegen.wgmma_atoms import WARPGROUP
 __all__ = [
     "EPILOGUE_REGISTERS",
     "SharedMemory",
+    "accumulator_limit",
     "accumulator_registers",
     "accumulators_fit",
     "cluster_shares",
@@ -25,12 +26,16 @@ __all__ = [
     "slot_bytes",
     "stage_bytes_of",
     "sum_sets",
+    "sums_in_global_memory",
     "workspace_shares",
 ]
 
 
 #: Addresses, scale and a few values beside the accumulators.
 EPILOGUE_REGISTERS = 24
+
+#: More of them: the place in the order of units and their sums, where these meet in global memory.
+UNIT_REGISTERS = 24
 
 _ALIGN = 1024  # of operands and staging: the period of the widest swizzle
 _BARRIERS = 16  # bytes of a stage's two mbarriers, or of a consumer's two of split K
@@ -157,6 +162,11 @@ def workspace_shares(cfg: GemmConfig) -> int:
     return cfg.scheduler.split_k or 1 if cfg.scheduler.reduction == "semaphore" else 1
 
 
+def sums_in_global_memory(cfg: GemmConfig) -> bool:
+    """Whether CTAs that share an output tile sum in global memory."""
+    return cfg.scheduler.kind == "stream_k" or workspace_shares(cfg) > 1
+
+
 def slot_bytes(cfg: GemmConfig) -> int:
     """Bytes of global memory for the accumulators of one CTA's tile."""
     return _partial_bytes(cfg) // (warpgroups(cfg).count if warpgroups(cfg).pingpong else 1)
@@ -212,8 +222,13 @@ def live_registers(cfg: GemmConfig) -> int:
 
 def accumulators_fit(cfg: GemmConfig) -> bool:
     """Whether accumulators, sums of stages and epilogue fit into a consumer's registers."""
-    live = live_registers(cfg)
-    return live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1]
+    return live_registers(cfg) <= accumulator_limit(cfg)
+
+
+def accumulator_limit(cfg: GemmConfig) -> int:
+    """What of a consumer's registers is left for accumulators and sums of stages."""
+    budget = register_split(warpgroups(cfg).count, live_registers(cfg))[1]
+    return budget - EPILOGUE_REGISTERS - (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
 
 
 def register_split(consumers: int, accumulators: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from cutegen.dtypes import dtype
 from cutegen.launch_spec import SumsSpec
 from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan_wgmma import WgmmaPlan
-from cutegen.resources_wgmma import flags_of_a_slot, slot_bytes, sum_sets
+from cutegen.resources_wgmma import flags_of_a_slot, slot_bytes, sum_sets, sums_in_global_memory
 
 __all__ = ["wgmma_context", "wgmma_sums", "wgmma_vectors"]
 
@@ -73,7 +73,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "split_k": plan.split_k,
         "stream_k": plan.stream_k,
         "shares": plan.shares,
-        "workspace": wgmma_sums(plan) is not None,
+        "workspace": sums_in_global_memory(plan.config),
         "pdl": bool(plan.config.pdl),
         "producers": plan.producers,
         "consumers": groups.count,
@@ -102,7 +102,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
 
 def wgmma_sums(plan: WgmmaPlan) -> SumsSpec | None:
     """The sums that meet in global memory; None where none do."""
-    if not plan.stream_k and plan.shares == 1:
+    if not sums_in_global_memory(plan.config):
         return None
     return SumsSpec(
         slot_bytes=slot_bytes(plan.product),

@@ -16,9 +16,9 @@ _UNWRITTEN = 0xFF  # each byte of a slot before a launch: no number, in f16 and 
 
 
 class Workspaces:
-    """Workspaces of one kernel. A launch takes one for itself and gives it back with the flags as they are then.
+    """Workspaces of one kernel, whose flags stay from one launch to the next.
 
-    So the next launch finds what this one left, as one on the same stream does.
+    A launch has one for itself, and the next finds what it left, as one on the same stream does.
 
     Args:
         launch: How the kernel is launched.
@@ -30,7 +30,7 @@ class Workspaces:
 
     @contextmanager
     def of(self, slots: int) -> Iterator[tuple[Buffer, ...]]:
-        """The sums and the flags of a launch; neither where it has no slots. A failed one gives nothing back."""
+        """The sums and the flags of a launch; neither where it has no slots."""
         if self._sums is None or slots == 0:
             yield ()
             return

@@ -17,8 +17,6 @@ CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, 
   wait_for_kernel_before();
   #pragma unroll 1
   while (more) {
-    int m_begin, n_begin;
-    order.at(unit.tile, cluster, m_begin, n_begin);
     auto tCrC = make_tensor<Config::Accumulator>(Config::FragmentC{});  // (MMA,MMA_M)
     turn.wait();
     mainloop(unit.count, smem_a, smem_b, barriers, cluster, slot, tCrC);
@@ -32,6 +30,8 @@ CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, 
       slot.advance(after.count);
     }
     if (partials.sum(unit, tCrC)) {
+      int m_begin, n_begin;
+      order.at(unit.tile, cluster, m_begin, n_begin);
       if (p.beta != 0) {
         store<true>(p, maps, m_begin, n_begin, smem + Config::STAGING_OFFSET, tCrC);
       } else {

@@ -18,7 +18,7 @@ struct Partials {
   static constexpr int VALUES = VECTOR * 4 / int(sizeof(Config::Accumulator));
   static constexpr int WARPS  = (Config::PINGPONG ? 1 : Config::CONSUMERS) * 4;  // that have a tile's accumulators
   static constexpr int WARP_BYTES = WORDS * 4 * 32;                              // vectors by lanes
-  static constexpr int BATCH  = 4;  // vectors that a thread loads at once; more would spill
+  static constexpr int BATCH  = WORDS > 160 ? 1 : 8;  // vectors that a thread loads at once; more would spill
   using Values = Vector<Config::Accumulator, VALUES>;
 
   unsigned char* sums;

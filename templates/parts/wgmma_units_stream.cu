@@ -5,40 +5,47 @@ struct Units {
   static constexpr int LEAST = 4;  // k-tiles of a share: fewer are not worth the way through global memory
   static constexpr int MOST  = 8;  // shares for each tile: their sums are added one after the other
 
-  int k_tiles, whole, count, step;
-  int worker, workers;
-  int64_t begin, end, all;  // k-tiles of the row: this cluster's that are left, and of all clusters
+  int k_tiles, count, step, cluster;
+  int begin_tile, begin, senders;  // where the share begins, and how many have the begin of that tile
+  int tile, end;                   // of the next unit; 0: it is a whole tile
+  int whole;                       // the first of these
 
   CUTE_DEVICE Units(CutegenParams const& p, Tiles const& order, int first, int step)
-      : k_tiles(k_tiles_of(p)), count(order.count), step(step), worker(first) {
+      : k_tiles(k_tiles_of(p)), count(order.count), step(step), cluster(first), begin_tile(0), begin(0), senders(0) {
     int rest = count % step;
     int shared = rest == 0 ? 0 : min(count, rest + step);
-    all     = int64_t(shared) * k_tiles;
-    workers = int(min(int64_t(step), max(int64_t(shared), min(all / LEAST, int64_t(shared) * MOST))));
-    begin   = worker < workers ? worker * all / workers : 0;
-    end     = worker < workers ? (worker + 1) * all / workers : 0;
-    whole   = shared + worker;
+    int64_t all = int64_t(shared) * k_tiles;
+    int shares = int(min(int64_t(step), max(int64_t(shared), min(all / LEAST, int64_t(shared) * MOST))));
+    whole = shared + first;
+    tile  = whole;
+    end   = 0;
+    if (first < shares) {
+      int64_t from = first * all / shares, last = (first + 1) * all / shares - 1;
+      begin_tile = int(from / k_tiles);
+      begin      = int(from % k_tiles);
+      tile       = int(last / k_tiles);
+      end        = int(last % k_tiles) + 1;
+      senders    = first - int(((from - begin + 1) * shares - 1) / all);  // from the one with the tile's first k-tile
+    }
   }
-
-  // Whose share has this k-tile of the row.
-  CUTE_DEVICE int owner(int64_t k_tile) const { return int(((k_tile + 1) * workers - 1) / all); }
 
   // Whether there is one more.
   CUTE_DEVICE bool next(Unit& unit) {
-    if (begin < end) {
-      unit.tile = int((end - 1) / k_tiles);
-      int64_t tile_begin = int64_t(unit.tile) * k_tiles;
-      unit.first   = int(max(begin, tile_begin) - tile_begin);
-      unit.count   = int(end - tile_begin) - unit.first;
-      unit.slot    = worker;
-      unit.last    = unit.first + unit.count == k_tiles;
-      unit.senders = unit.last && unit.first > 0 ? worker - owner(tile_begin) : 0;
-      end = tile_begin + unit.first;
+    if (end > 0) {
+      bool at_begin = tile == begin_tile;
+      unit.tile    = tile;
+      unit.first   = at_begin ? begin : 0;
+      unit.count   = end - unit.first;
+      unit.slot    = cluster;
+      unit.last    = end == k_tiles;
+      unit.senders = unit.last && at_begin ? senders : 0;
+      tile = at_begin ? whole : tile - 1;
+      end  = at_begin ? 0 : k_tiles;
       return true;
     }
-    if (whole < count) {
-      unit = {whole, 0, k_tiles, 0, 0, true};
-      whole += step;
+    if (tile < count) {
+      unit = {tile, 0, k_tiles, 0, 0, true};
+      tile += step;
       return true;
     }
     return false;
