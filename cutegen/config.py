@@ -248,8 +248,8 @@ class Scheduler(_Model):
     )
     split_k: Annotated[int | None, Auto] = Field(
         default=None,
-        description="CTAs that share the k-tiles of an output tile, of one cluster unless reduction says otherwise; "
-        "one of them sums and stores (tma_wgmma). Default 1.",
+        description="CTAs that share the k-tiles of an output tile, of one cluster unless reduction says "
+        "otherwise; one of them sums and stores (tma_wgmma). Default 1.",
     )
     reduction: Annotated[Literal["cluster", "semaphore"] | None, Auto] = Field(
         default=None,

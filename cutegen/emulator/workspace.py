@@ -26,7 +26,8 @@ class Workspaces:
 
     def __init__(self, launch: LaunchSpec) -> None:
         self._sums, self._dependent = launch.sums, launch.pdl
-        self._free: list[ctypes.Array[ctypes.c_char]] = []  # flags
+        #: Flags as launches that are over left them.
+        self.kept: list[ctypes.Array[ctypes.c_char]] = []
 
     @contextmanager
     def of(self, slots: int) -> Iterator[tuple[Buffer, ...]]:
@@ -35,7 +36,7 @@ class Workspaces:
             yield ()
             return
         size = slots * self._sums.slot_flags * _FLAG
-        flags = self._free.pop() if self._free else ctypes.create_string_buffer(size)
+        flags = self.kept.pop() if self.kept else ctypes.create_string_buffer(size)
         if len(flags) < size:
             flags = ctypes.create_string_buffer(size)
         sums = ctypes.create_string_buffer(slots * self._sums.slot_bytes)
@@ -51,4 +52,4 @@ class Workspaces:
             )
             for name, memory in (("sums", sums), ("flags", flags))
         )
-        self._free.append(flags)
+        self.kept.append(flags)
