@@ -90,7 +90,7 @@ def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, swapped: bo
         return [cfg.tiled_mma.layout]
     if schedule == "pingpong":
         return [(1, 1, 1)]
-    beside = ((2, 1), (3, 1), (1, 1)) if swapped else ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
+    beside = ((2, 1), (3, 1), (1, 1), (1, 2), (1, 3)) if swapped else ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
     fitting = [(m, n, 1) for m, n in beside if tile[0] % (m * WGMMA_M) == 0 and tile[1] % (8 * n) == 0]
     return fitting or [(1, 1, 1)]
 
