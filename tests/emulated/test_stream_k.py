@@ -82,7 +82,7 @@ def test_sums_do_not_depend_on_the_order_of_threads(name: str) -> None:
     kernel = kernel_of(config)
     seen = set()
     for seed in range(6):
-        problem = Problem(config, 80, 144, 1040)
+        problem = Problem(config, 72, 72, 1040)
         problem.a[...] = problem.a * 3 % 251 + 16000  # bits of bf16 numbers of some magnitudes
         problem.b[...] = problem.b * 7 % 509 + 16100
         problem.run(kernel, seed=seed, sanitize=False)
@@ -94,7 +94,7 @@ def test_a_launch_leaves_all_flags_zero() -> None:
     for name in SAMPLE:
         config = cutegen.resolve(VARIANTS[name])
         kernel = kernel_of(config)
-        run(kernel, config, (80, 144, 1040), 0)
+        run(kernel, config, (72, 72, 1040), 0)
         (flags,) = kernel.workspaces.kept
         assert len(flags) > 0
         assert not any(flags.raw)
