@@ -1,7 +1,8 @@
 // What a cluster multiplies between two epilogues: a run of k-tiles of one output tile. The sums of a tile that has
 // several units meet in global memory: the last unit's CTAs add those of the `senders` units before, which are in the
-// slots before its own. A unit waits for earlier ones alone, and of these each cluster sends before it waits: with all
-// CTAs of the grid on the GPU, as a persistent grid has them, some unit can always go on.
+// slots before its own. All CTAs of the grid are on the GPU at once, as persistent ones are, so waiting ends. More than
+// that: a CTA waits only for CTAs before it in the grid, and the first ones for none. Started in order they go on even
+// while another kernel keeps the rest of the grid out.
 struct Unit {
   int tile, first, count;  // k-tiles [first, first + count)
   int slot, senders;
