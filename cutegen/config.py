@@ -238,7 +238,7 @@ class Scheduler(_Model):
         default=None,
         description="static: one CTA for each output tile; persistent: as many CTAs as the GPU holds, each "
         "takes tile after tile (tma_wgmma, collective); stream_k: each takes an equal share of all k-tiles "
-        "(collective).",
+        "(tma_wgmma, collective).",
     )
     raster: Literal["m", "n"] = Field(
         default="m", description="Mode along which consecutive CTAs walk inside a group."
@@ -248,8 +248,14 @@ class Scheduler(_Model):
     )
     split_k: Annotated[int | None, Auto] = Field(
         default=None,
-        description="CTAs of a cluster that share the k-tiles of an output tile; the first sums and stores "
-        "(tma_wgmma). Default 1.",
+        description="CTAs that share the k-tiles of an output tile, of one cluster unless reduction says "
+        "otherwise; one of them sums and stores (tma_wgmma). Default 1.",
+    )
+    reduction: Annotated[Literal["cluster", "semaphore"] | None, Auto] = Field(
+        default=None,
+        description="Where the sums of split_k meet. cluster: in shared memory, at most 8 CTAs with those of "
+        "cluster; semaphore: in global memory, any number of CTAs, of which the last waits for the others' "
+        "flags (tma_wgmma). Default cluster.",
     )
 
 

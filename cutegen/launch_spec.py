@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cutegen.operands.wgmma import TensorMap
 from cutegen.vectors import Vector
 
-__all__ = ["LaunchSpec", "OperandSpec"]
+__all__ = ["LaunchSpec", "OperandSpec", "SumsSpec"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,23 @@ class OperandSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SumsSpec:
+    """What a launcher must know of sums that meet in global memory, in slots.
+
+    Attributes:
+        slot_bytes: Of one CTA's sums.
+        slot_flags: 32-bit words that tell of them; the kernel finds and leaves them 0.
+        shares: Units of a tile that share its k-tiles; 1 with stream-K.
+        stream_k: Whether clusters divide the k-tiles of several tiles evenly.
+    """
+
+    slot_bytes: int
+    slot_flags: int
+    shares: int = 1
+    stream_k: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaunchSpec:
     """What a launcher must know of a kernel.
 
@@ -58,6 +75,7 @@ class LaunchSpec:
         vectors: Scales and bias that the parameters hold.
         host_code: Whether host code in the source makes the kernel's parameters and its grid.
         workspace: Whether a launch may need global memory of its own.
+        sums: What of it the kernel gets behind the maps; None where host code sees to it.
     """
 
     kernel: str
@@ -80,6 +98,7 @@ class LaunchSpec:
     vectors: tuple[Vector, ...] = ()
     host_code: bool = False
     workspace: bool = False
+    sums: SumsSpec | None = None
 
     @property
     def cluster_size(self) -> int:
@@ -90,8 +109,27 @@ class LaunchSpec:
         """Bytes of an element of a vector; 0 where the kernel does not take it."""
         return next((vector.element.bytes for vector in self.vectors if vector.name == name), 0)
 
-    def clusters(self, m: int, n: int, *, most: int) -> int:
+    def clusters(self, m: int, n: int, k: int = 1, *, most: int) -> int:
         """Clusters of a launch for an (M,N) output; a persistent kernel has at most ``most``."""
-        rows, columns = self.blk_m * self.cluster[0], self.blk_n * self.cluster[1]
-        count = -(-m // rows) * -(-n // columns)
+        count = self._tiles(m, n) * self._parts(k)
         return min(count, most) if self.persistent else count
+
+    def slots(self, m: int, n: int, k: int, *, most: int) -> int:
+        """Slots for sums that a launch may need."""
+        if self.sums is None:
+            return 0
+        tiles, clusters = self._tiles(m, n), self.clusters(m, n, k, most=most)
+        if self.sums.stream_k:
+            return clusters * self.cluster_size if clusters and tiles % clusters else 0
+        return tiles * (self._parts(k) - 1) * self.cluster_size
+
+    def _tiles(self, m: int, n: int) -> int:
+        """Output tiles of a cluster."""
+        return -(-m // (self.blk_m * self.cluster[0])) * -(-n // (self.blk_n * self.cluster[1]))
+
+    def _parts(self, k: int) -> int:
+        """The most units that may work on an output tile."""
+        k_tiles = max(1, -(-k // self.blk_k))
+        if self.sums is None:
+            return 1
+        return k_tiles if self.sums.stream_k else min(self.sums.shares, k_tiles)

@@ -20,7 +20,14 @@ from cutegen.operands.wgmma import (
     fragment_layout,
     warpgroups,
 )
-from cutegen.resources_wgmma import SharedMemory, live_registers, register_split, shared_memory
+from cutegen.resources_wgmma import (
+    SharedMemory,
+    cluster_shares,
+    live_registers,
+    register_split,
+    shared_memory,
+    workspace_shares,
+)
 from cutegen.vectors import scale_type
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
@@ -89,7 +96,17 @@ class WgmmaPlan:
     @property
     def split_k(self) -> int:
         """CTAs of a cluster that share the k-tiles of an output tile."""
-        return self.config.scheduler.split_k or 1
+        return cluster_shares(self.config)
+
+    @property
+    def shares(self) -> int:
+        """CTAs, or clusters of them, that share the k-tiles of an output tile and sum in global memory."""
+        return workspace_shares(self.config)
+
+    @property
+    def stream_k(self) -> bool:
+        """Whether the k-tiles of some output tiles are divided evenly among all CTAs."""
+        return self.config.scheduler.kind == "stream_k"
 
     @property
     def producers(self) -> int:

@@ -25,7 +25,7 @@ from cutegen.plan import CollectivePlan, KernelPlan, OperandPlan, Plan, WgmmaPla
 from cutegen.resources import swizzle_of
 from cutegen.vectors import bias_type, vectors_of
 from cutegen.version import __version__
-from cutegen.wgmma_context import wgmma_context, wgmma_vectors
+from cutegen.wgmma_context import wgmma_context, wgmma_sums, wgmma_vectors
 
 __all__ = [
     "LaunchSpec",
@@ -321,6 +321,7 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
         raise ConfigError(f"mainloop {mainloop} is rendered in the {styles_of(mainloop)[0]} style only")
     top = f"{style if isinstance(plan, KernelPlan) else mainloop}.cu"
     text = environment().get_template(top).render(context(plan, style))
+    sums = wgmma_sums(plan) if isinstance(plan, WgmmaPlan) else None
     return RenderedKernel(
         name=plan.name,
         text=text,
@@ -346,6 +347,7 @@ def render(plan: Plan, *, style: Style = "resolved") -> RenderedKernel:
             maps=plan.maps if isinstance(plan, WgmmaPlan) else (),
             vectors=vectors_of(plan.config),
             host_code=isinstance(plan, CollectivePlan),
-            workspace=plan.config.scheduler.kind == "stream_k",
+            workspace=sums is not None or plan.config.scheduler.kind == "stream_k",
+            sums=sums,
         ),
     )

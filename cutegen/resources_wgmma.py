@@ -15,21 +15,30 @@ __all__ = [
     "EPILOGUE_REGISTERS",
     "OPERATION_REGISTERS",
     "SharedMemory",
+    "accumulator_limit",
     "accumulator_registers",
     "accumulators_fit",
+    "cluster_shares",
     "entry_registers",
+    "flags_of_a_slot",
     "live_registers",
     "most_stages",
     "operation_registers",
     "register_split",
     "shared_memory",
+    "slot_bytes",
     "stage_bytes_of",
     "sum_sets",
+    "sums_in_global_memory",
+    "workspace_shares",
 ]
 
 
 #: Addresses, scale and a few values beside the accumulators.
 EPILOGUE_REGISTERS = 24
+
+#: More of them: the place in the order of units and their sums, where these meet in global memory.
+UNIT_REGISTERS = 24
 
 #: What ptxas wants beside one operation's accumulators.
 OPERATION_REGISTERS = 26
@@ -149,6 +158,31 @@ def shared_memory(cfg: GemmConfig) -> SharedMemory:
     )
 
 
+def cluster_shares(cfg: GemmConfig) -> int:
+    """CTAs of a cluster that share the k-tiles of an output tile."""
+    return 1 if cfg.scheduler.reduction == "semaphore" else cfg.scheduler.split_k or 1
+
+
+def workspace_shares(cfg: GemmConfig) -> int:
+    """CTAs, or clusters of them, that share the k-tiles of an output tile and sum in global memory."""
+    return cfg.scheduler.split_k or 1 if cfg.scheduler.reduction == "semaphore" else 1
+
+
+def sums_in_global_memory(cfg: GemmConfig) -> bool:
+    """Whether CTAs that share an output tile sum in global memory."""
+    return cfg.scheduler.kind == "stream_k" or workspace_shares(cfg) > 1
+
+
+def slot_bytes(cfg: GemmConfig) -> int:
+    """Bytes of global memory for the accumulators of one CTA's tile."""
+    return _partial_bytes(cfg) // (warpgroups(cfg).count if warpgroups(cfg).pingpong else 1)
+
+
+def flags_of_a_slot(cfg: GemmConfig) -> int:
+    """Warps that have a tile's accumulators."""
+    return _WARPS * (1 if warpgroups(cfg).pingpong else warpgroups(cfg).count)
+
+
 def _partial_bytes(cfg: GemmConfig) -> int:
     """Bytes of a CTA's accumulators."""
     return warpgroups(cfg).count * accumulator_registers(cfg) * 4 * WARPGROUP
@@ -156,7 +190,7 @@ def _partial_bytes(cfg: GemmConfig) -> int:
 
 def _split_bytes(cfg: GemmConfig) -> int:
     """What split K needs beside the ring: accumulators of all senders, and mbarriers."""
-    senders = (cfg.scheduler.split_k or 1) - 1
+    senders = cluster_shares(cfg) - 1
     return senders * _partial_bytes(cfg) + warpgroups(cfg).count * _BARRIERS if senders > 0 else 0
 
 
@@ -194,10 +228,15 @@ def live_registers(cfg: GemmConfig) -> int:
 
 def accumulators_fit(cfg: GemmConfig) -> bool:
     """Whether accumulators, sums of stages and epilogue fit into a consumer's registers."""
-    live, consumers = live_registers(cfg), warpgroups(cfg).count
-    if operation_registers(cfg) + OPERATION_REGISTERS > entry_registers(consumers):
+    if operation_registers(cfg) + OPERATION_REGISTERS > entry_registers(warpgroups(cfg).count):
         return False
-    return live + EPILOGUE_REGISTERS <= register_split(consumers, live)[1]
+    return live_registers(cfg) <= accumulator_limit(cfg)
+
+
+def accumulator_limit(cfg: GemmConfig) -> int:
+    """What of a consumer's registers is left for accumulators and sums of stages."""
+    budget = register_split(warpgroups(cfg).count, live_registers(cfg))[1]
+    return budget - EPILOGUE_REGISTERS - (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
 
 
 def operation_registers(cfg: GemmConfig) -> int:

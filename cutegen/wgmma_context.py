@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cutegen.dtypes import dtype
+from cutegen.launch_spec import SumsSpec
 from cutegen.operands.wgmma import WgmmaOperand
 from cutegen.plan_wgmma import WgmmaPlan
-from cutegen.resources_wgmma import sum_sets
+from cutegen.resources_wgmma import flags_of_a_slot, slot_bytes, sum_sets, sums_in_global_memory
 
-__all__ = ["wgmma_context", "wgmma_vectors"]
+__all__ = ["wgmma_context", "wgmma_sums", "wgmma_vectors"]
 
 _HEADERS = (
     "cute/arch/cluster_sm90.hpp",
@@ -70,6 +71,9 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "cluster_m": cluster[0],
         "cluster_n": cluster[1],
         "split_k": plan.split_k,
+        "stream_k": plan.stream_k,
+        "shares": plan.shares,
+        "workspace": sums_in_global_memory(plan.config),
         "pdl": bool(plan.config.pdl),
         "producers": plan.producers,
         "consumers": groups.count,
@@ -94,6 +98,18 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
             "maps": len(plan.maps) - 2,
         },
     }
+
+
+def wgmma_sums(plan: WgmmaPlan) -> SumsSpec | None:
+    """The sums that meet in global memory; None where none do."""
+    if not sums_in_global_memory(plan.config):
+        return None
+    return SumsSpec(
+        slot_bytes=slot_bytes(plan.product),
+        slot_flags=flags_of_a_slot(plan.product),
+        shares=plan.shares,
+        stream_k=plan.stream_k,
+    )
 
 
 def wgmma_vectors(plan: WgmmaPlan) -> dict[str, Any]:

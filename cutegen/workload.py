@@ -49,6 +49,7 @@ class Workload:
         ctas_per_sm: CTAs of an SM, as far as the plan shows.
         useful: Products inside the matrices, of all that are computed.
         bounds: Of the levels whose figures are known.
+        even: Whether CTAs divide the k-tiles of what does not fill waves among them.
     """
 
     shape: tuple[int, int, int]
@@ -58,6 +59,7 @@ class Workload:
     ctas_per_sm: int
     useful: float
     bounds: tuple[Bound, ...]
+    even: bool = False
 
     @property
     def waves(self) -> float:
@@ -66,7 +68,9 @@ class Workload:
 
     @property
     def wave_share(self) -> float:
-        """How much of the waves is filled: the last one takes as long as a full one."""
+        """How much of the waves is filled: the last one takes as long as a full one, unless it is divided."""
+        if self.even:
+            return 1.0
         return self.waves / -(-self.tiles // (self.card.sms * self.ctas_per_sm)) if self.tiles else 1.0
 
     @property
@@ -140,6 +144,7 @@ def workload(plan: Plan, m: int, n: int, k: int, registers: int | None = None) -
         ctas_per_sm=max(1, room),
         useful=m * n * k / padded if padded else 1.0,
         bounds=_bounds(plan, card, 2 * m * n * k / moved if moved else 0.0),
+        even=cfg.scheduler.kind == "stream_k",
     )
 
 

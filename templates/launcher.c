@@ -21,6 +21,7 @@ enum {
   CLUSTER_M = {{ launch.cluster[0] }},
   CLUSTER_N = {{ launch.cluster[1] }},
   CLUSTER = CLUSTER_M * CLUSTER_N * {{ launch.split_k }},
+  SHARES = {{ launch.sums.shares if launch.sums else 1 }}, /* of a tile's k-tiles, in clusters of their own */
   PDL = {{ launch.pdl|int }}, /* programmatic dependent launch */
   PERSISTENT = {{ (launch.persistent or launch.host_code)|int }}, /* a launch depends on what the device holds at once */
   CLUSTER_X = {{ launch.cluster[0] if launch.host_code else launch.cluster_size }},
@@ -132,6 +133,7 @@ static struct {
   Result (*release)(uint64_t address, Stream stream);
   Result (*fill)(uint64_t address, unsigned char value, size_t bytes, Stream stream);
   Result (*stream_capturing)(Stream stream, int* status);
+  Result (*stream_id)(Stream stream, uint64_t* id); /* since CUDA 12, and different for each stream that ever was */
   Result (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned smem, Stream stream, void** params,
                    void** extra);
@@ -167,6 +169,7 @@ static const struct {
     {"cuMemFreeAsync", &cu.release, {{ (not launch.workspace)|int }}},
     {"cuMemsetD8Async", &cu.fill, {{ (not launch.workspace)|int }}},
     {"cuStreamIsCapturing", &cu.stream_capturing, 0},
+    {"cuStreamGetId", &cu.stream_id, {{ (not launch.sums)|int }}},
     {"cuLaunchKernel", &cu.launch, 0},
     {"cuLaunchKernelEx", &cu.launch_ex, !PDL},
     {"cuGetErrorName", &cu.error_name, 0},
@@ -420,8 +423,18 @@ static Result launch_grid(Function function, unsigned grid, Stream stream, void*
 //{% endif %}
 
 //{% if launch.host_code %}
+//{% include "parts/launcher_pool.c" %}
+
 //{% include "parts/launcher_host_code.c" %}
+//{% elif launch.sums %}
+//{% include "parts/launcher_pool.c" %}
+
+//{% include "parts/launcher_maps.c" %}
+
+//{% include "parts/launcher_sums.c" %}
 //{% elif launch.maps %}
+//{% include "parts/launcher_maps.c" %}
+
 //{% include "parts/launcher_tma.c" %}
 //{% else %}
 //{% include "parts/launcher_plain.c" %}
@@ -442,9 +455,9 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
   if (p->m == 0 || p->n == 0) return CUTEGEN_OK;
   int64_t clusters = (((int64_t)p->m + BLK_M * CLUSTER_M - 1) / (BLK_M * CLUSTER_M)) *
                      (((int64_t)p->n + BLK_N * CLUSTER_N - 1) / (BLK_N * CLUSTER_N));
-  if (clusters > INT32_MAX / CLUSTER)
+  if (clusters > INT32_MAX / CLUSTER / SHARES)
     return refused(CUTEGEN_GRID_TOO_LARGE, "%s has %lld tiles, must have at most %lld", "d", clusters * CLUSTER,
-                   INT32_MAX);
+                   INT32_MAX / SHARES);
   if (!(launch->flags & CUTEGEN_UNCHECKED) && (wrong = check_matrices(p))) return wrong;
 
   Slot* slot = &slots[launch->device];

@@ -32,6 +32,10 @@
  * this can be seen from the arguments is checked, and a launch that breaks it returns one of the codes below.
  *
  * Pointers are device pointers. The launch is asynchronous, on the stream that it is given; any thread may launch.
+//{% if launch.sums %}
+ * CTAs sum in device memory that the library keeps for each of 16 streams of a device, as much as the largest problem
+ * so far needs; launches that a graph captures, and those on more streams, allocate it in the order of their stream.
+//{% endif %}
  * The driver library is loaded at the first launch, so nothing else needs linking but
  *   lib{{ name }}.so
  * Made by cutegen.

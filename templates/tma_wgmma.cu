@@ -17,13 +17,31 @@ using namespace cute;
 //{% endif %}
 //{% include "parts/wgmma_ring.cu" %}
 
+//{% if stream_k %}
+//{% include "parts/wgmma_units.cu" %}
+
+//{% include "parts/wgmma_units_stream.cu" %}
+//{% elif shares > 1 %}
+//{% include "parts/wgmma_units.cu" %}
+
+//{% include "parts/wgmma_units_split.cu" %}
+//{% else %}
+//{% include "parts/wgmma_k_tiles.cu" %}
+//{% endif %}
+
 //{% if pdl %}
 //{% include "parts/wgmma_pdl.cu" %}
 //{% else %}
 //{% include "parts/wgmma_in_order.cu" %}
 //{% endif %}
 
+//{% include "parts/wgmma_load.cu" %}
+
+//{% if workspace %}
+//{% include "parts/wgmma_producer_units.cu" %}
+//{% else %}
 //{% include "parts/wgmma_producer.cu" %}
+//{% endif %}
 
 //{% include "parts/wgmma_stage.cu" %}
 
@@ -59,13 +77,21 @@ namespace plain {
 //{% include "parts/wgmma_store_vectors.cu" %}
 //{% endif %}
 
-//{% if split_k > 1 %}
+//{% if workspace %}
+//{% include "parts/wgmma_sums.cu" %}
+//{% elif split_k > 1 %}
 //{% include "parts/wgmma_split.cu" %}
 //{% else %}
 //{% include "parts/wgmma_whole.cu" %}
 //{% endif %}
 
+//{% include "parts/wgmma_turn.cu" %}
+
+//{% if workspace %}
+//{% include "parts/wgmma_consumer_units.cu" %}
+//{% else %}
 //{% include "parts/wgmma_consumer.cu" %}
+//{% endif %}
 
 }  // namespace {{ name }}
 

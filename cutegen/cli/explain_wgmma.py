@@ -16,7 +16,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
     from cutegen.arch import arch
     from cutegen.occupancy import occupancy
-    from cutegen.resources_wgmma import sum_sets
+    from cutegen.resources_wgmma import slot_bytes, sum_sets, sums_in_global_memory
 
     limits, shared = arch(plan.arch), plan.shared
     accumulators = plan.atom.registers * plan.groups.atoms_m
@@ -27,7 +27,9 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "pingpong": plan.groups.pingpong,
         "cluster": list(plan.cluster),
         "swap_ab": bool(plan.config.swap_ab),
-        "split_k": plan.split_k,
+        "split_k": plan.config.scheduler.split_k or 1,
+        "stream_k": plan.stream_k,
+        "workspace_slot_bytes": slot_bytes(plan.product) if sums_in_global_memory(plan.config) else 0,
         "producer_threads": plan.producers,
         "k_blocks": plan.tile[2] // plan.atom.shape[2],
         "stage_bytes": plan.a.stage_bytes + plan.b.stage_bytes,
@@ -88,6 +90,19 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
     if plan.split_k > 1:
         rows.append(
             ["split K", f"{plan.split_k} CTAs of a cluster share each tile; the first sums and stores"]
+        )
+    slot = f"sums of {bytes_text(found['workspace_slot_bytes'])} of each CTA in global memory"
+    if plan.shares > 1:
+        rows.append(
+            ["split K", f"{plan.shares} CTAs share each tile; the last stores. {slot}, kept for the stream"]
+        )
+    if plan.stream_k:
+        rows.append(
+            [
+                "stream-K",
+                f"whole tiles, and of the last one to two waves an equal share of k-tiles; {slot}, kept for "
+                "the stream",
+            ]
         )
     if plan.config.pdl:
         operands = (("A", plan.config.a), ("B", plan.config.b))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cutegen.arch import ARCHS
@@ -15,6 +15,7 @@ from cutegen.emulator.job import Buffer, Job, Progress, run_job
 from cutegen.emulator.kernel import CompiledSource, compile_source
 from cutegen.emulator.maps import MAP_BYTES, MAPS_OFFSET, map_arguments
 from cutegen.emulator.report import EmulatorReport
+from cutegen.emulator.workspace import Workspaces
 from cutegen.errors import ArgumentError, LaunchError
 from cutegen.render import LaunchSpec, RenderedKernel
 from cutegen.vectors import VECTOR_NAMES, Vector
@@ -96,10 +97,16 @@ class EmulatedKernel:
     Attributes:
         compiled: What the host compiler made.
         launch: How it is launched.
+        workspaces: Global memory for sums, kept from one launch to the next.
     """
 
     compiled: CompiledSource
     launch: LaunchSpec
+    workspaces: Workspaces = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Begin without a workspace."""
+        object.__setattr__(self, "workspaces", Workspaces(self.launch))
 
     def run(
         self,
@@ -166,8 +173,9 @@ class EmulatedKernel:
             ) from error
         extents = {"A": (m, k), "B": (n, k), "D": (m, n)}
         maps = map_arguments(self.launch.maps, extents, dict(zip("ABCD", lds, strict=True)), where)
-        parameters = parameters.ljust(MAPS_OFFSET + MAP_BYTES * len(maps), b"\0")
-        clusters = self.launch.clusters(m, n, most=_RESIDENT_CLUSTERS)
+        maps_end = MAPS_OFFSET + MAP_BYTES * len(maps)
+        parameters = parameters.ljust(maps_end + MAP_BYTES * self.launch.workspace, b"\0")
+        clusters = self.launch.clusters(m, n, k, most=_RESIDENT_CLUSTERS)
         per_cluster = self.launch.cluster_size
         tiles = clusters * per_cluster
         own = self.launch.host_code
@@ -193,7 +201,10 @@ class EmulatedKernel:
         )
         if tiles == 0:
             return EmulatorReport(kernel=self.compiled.name, sanitized=sanitize)
-        return collect(job, run_job(job))
+        with self.workspaces.of(self.launch.slots(m, n, k, most=_RESIDENT_CLUSTERS)) as workspace:
+            where_from = tuple((maps_end + 8 * i, len(buffers) + i, 0) for i in range(len(workspace)))
+            job = replace(job, buffers=(*buffers, *workspace), pointers=(*pointers, *where_from))
+            return collect(job, run_job(job))
 
 
 def compile(rendered: RenderedKernel, *, host: HostToolchain | None = None) -> EmulatedKernel:

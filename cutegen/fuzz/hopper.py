@@ -51,10 +51,11 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "epilogue": {"store": rng.choice(["tma", "tma", "direct"]), **vector_fields(rng)},
         "promote": _unit(element) * rng.choice([1, 2, 4, 4]),
         "scheduler": {
-            "kind": rng.choice(["static", "persistent"]),
+            "kind": rng.choice(["static", "persistent", "stream_k"]),
             "raster": rng.choice("mn"),
             "group": rng.choice([1, 2, 3, 8]),
             "split_k": rng.choice([1, 1, 2, 3]),
+            "reduction": rng.choice(["cluster", "semaphore"]),
         },
     }
 

@@ -258,4 +258,14 @@ def _notes(plan: WgmmaPlan) -> tuple[str, ...]:
         notes.append(
             f"{plan.split_k} CTAs share the k-tiles of an output tile; the first sums before it stores."
         )
+    if plan.shares > 1:
+        notes.append(
+            f"{plan.shares} CTAs share the k-tiles of an output tile; the last waits for the sums of the "
+            "others before it stores."
+        )
+    if plan.stream_k:
+        notes.append(
+            "Of some output tiles a CTA has a part of the k-tiles: it sends its sums, or waits for those of "
+            "others before it stores."
+        )
     return (*notes, "Who waits for what is the kernel's; lengths are made up.")

@@ -2,7 +2,8 @@
 
 Rules of thumb measured on an H200: pingpong while a warpgroup's accumulators leave room for the epilogue,
 else two warpgroups share a tile of up to 128x256; as many stages as fit; no cluster; persistent.
-With operands swapped or K split the problem is small: tiles are, too, and warpgroups share them.
+With operands swapped or K split the problem is small: tiles are, too, and warpgroups share them, as they do
+with stream-K.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _depths(cfg: GemmConfig, size: int, swapped: bool) -> list[int]:
 def _schedules(cfg: GemmConfig, tile: Extents, swapped: bool) -> list[ScheduleName]:
     if cfg.schedule is not None:
         return [cfg.schedule]
-    if swapped or (cfg.scheduler.split_k or 1) > 1:
+    if swapped or (cfg.scheduler.split_k or 1) > 1 or cfg.scheduler.kind == "stream_k":
         return ["cooperative"]
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     if cfg.promote is not None:
@@ -89,7 +90,7 @@ def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, swapped: bo
         return [cfg.tiled_mma.layout]
     if schedule == "pingpong":
         return [(1, 1, 1)]
-    beside = ((2, 1), (3, 1), (1, 1)) if swapped else ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
+    beside = ((2, 1), (3, 1), (1, 1), (1, 2), (1, 3)) if swapped else ((2, 1), (3, 1), (1, 2), (1, 1), (1, 3))
     fitting = [(m, n, 1) for m, n in beside if tile[0] % (m * WGMMA_M) == 0 and tile[1] % (8 * n) == 0]
     return fitting or [(1, 1, 1)]
 
@@ -165,7 +166,7 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
         return True
     if store == "tma" or cfg.scheduler.kind == "persistent":
         return True
-    if cfg.swap_ab or cfg.pdl or (cfg.scheduler.split_k or 1) > 1:
+    if cfg.swap_ab or cfg.pdl or (cfg.scheduler.split_k or 1) > 1 or cfg.scheduler.reduction:
         return True
     if any(o.constant or o.cache not in (None, "normal") for o in (cfg.a, cfg.b)):
         return True

@@ -8,6 +8,7 @@ from typing import Any
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, warpgroups
+from cutegen.resources_wgmma import cluster_shares, workspace_shares
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import yaml_list
@@ -97,13 +98,14 @@ def cluster_size(facts: Facts) -> Iterator[Finding]:
     "split-k",
     "tma",
     reason="The CTAs that share the k-tiles of an output tile sum in the shared memory of one of them, so "
-    "they are in one cluster, together with those that share loads.",
+    "they are in one cluster, together with those that share loads. In global memory any number of them can "
+    "sum.",
     source="templates/parts/wgmma_split.cu; PTX ISA, st.async: shared::cluster; the limit of cluster-size",
 )
 def split_k(facts: Facts) -> Iterator[Finding]:
     """A cluster with all shares of K has at most 8 CTAs."""
-    cluster, split = facts.cfg.cluster, facts.cfg.scheduler.split_k
-    if cluster is None or split is None or facts.blamed("cluster") or split < 1:
+    cluster, split = facts.cfg.cluster, cluster_shares(facts.cfg)
+    if cluster is None or facts.blamed("cluster") or split < 1:
         return
     tiles = cluster[0] * cluster[1]
     if tiles * split > _PORTABLE_CLUSTER:
@@ -111,8 +113,39 @@ def split_k(facts: Facts) -> Iterator[Finding]:
             field="scheduler.split_k",
             got=f"{split} with cluster: {yaml_list(cluster)}",
             need=f"a cluster of {tiles} x {split} CTAs must have at most {_PORTABLE_CLUSTER}",
-            fix=f"use scheduler.split_k: {_PORTABLE_CLUSTER // tiles}",
+            fix=f"use scheduler.split_k: {_PORTABLE_CLUSTER // tiles}, or scheduler.reduction: semaphore",
         )
+
+
+@rule(
+    "semaphore",
+    "tma",
+    reason="The CTA that stores an output tile waits for the sums of others. All CTAs of the grid are on the "
+    "GPU at once, as persistent ones are, so that each comes to send its own.",
+    source="templates/parts/wgmma_units.cu, wgmma_sums.cu",
+)
+def semaphore(facts: Facts) -> Iterator[Finding]:
+    """Sums meet in global memory in one way, of CTAs that are there at once."""
+    scheduler = facts.cfg.scheduler
+    if scheduler.kind == "static" and workspace_shares(facts.cfg) > 1:
+        yield Finding(
+            field="scheduler.kind",
+            got="static with reduction: semaphore",
+            need="CTAs that wait for each other must be on the GPU at once",
+            fix="use scheduler.kind: persistent, or scheduler.reduction: cluster",
+        )
+    if scheduler.kind != "stream_k":
+        return
+    given = facts.given.scheduler
+    stated = {"split_k": given.split_k if given.split_k != 1 else None, "reduction": given.reduction}
+    for field, value in stated.items():
+        if value is not None:
+            yield Finding(
+                field=f"scheduler.{field}",
+                got=f"{value} with kind: stream_k",
+                need="stream_k divides the k-tiles itself, and sums in global memory",
+                fix=f"leave scheduler.{field} out, or use scheduler.kind: persistent",
+            )
 
 
 @operand_rule(
@@ -163,8 +196,8 @@ def tma_box(operand: OperandFacts) -> Iterator[Finding]:
 @rule(
     "tma-wgmma-choices",
     "tma",
-    reason="tma_wgmma has two or three warpgroups that multiply, whole tiles for each CTA, and sums of 8-bit "
-    "floats as the tensor core keeps them.",
+    reason="tma_wgmma has two or three warpgroups that multiply, and sums of 8-bit floats as the tensor core "
+    "keeps them.",
     source="templates/tma_wgmma.cu",
 )
 def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
@@ -172,7 +205,6 @@ def tma_wgmma_choices(facts: Facts) -> Iterator[Finding]:
     given = facts.given
     stated = {
         "schedule": given.schedule if given.schedule == "warp_specialized" else None,
-        "scheduler.kind": given.scheduler.kind if given.scheduler.kind == "stream_k" else None,
         "fast_accumulation": None if given.fast_accumulation is None else _flag(given.fast_accumulation),
     }
     if given.fast_accumulation and facts.cfg.a.dtype in ("e4m3", "e5m2"):
@@ -203,6 +235,7 @@ def wgmma_fields(given: GemmConfig) -> dict[str, Any]:
         "swap_ab": "true" if given.swap_ab else None,
         "pdl": "true" if given.pdl else None,
         "scheduler.split_k": None if given.scheduler.split_k in (None, 1) else given.scheduler.split_k,
+        "scheduler.reduction": given.scheduler.reduction,
         **operands,
     }
 
@@ -239,4 +272,4 @@ def tma_wgmma_only(facts: Facts) -> Iterator[Finding]:
 
 def _owners(value: str) -> str:
     """The mainloops that have a choice."""
-    return "collective" if value in ("warp_specialized", "stream_k", "false") else "tma_wgmma or collective"
+    return "collective" if value in ("warp_specialized", "false") else "tma_wgmma or collective"

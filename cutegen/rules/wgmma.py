@@ -8,9 +8,10 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
 from cutegen.resources_wgmma import (
-    EPILOGUE_REGISTERS,
     OPERATION_REGISTERS,
+    accumulator_limit,
     accumulators_fit,
+    cluster_shares,
     entry_registers,
     live_registers,
     most_stages,
@@ -247,7 +248,7 @@ def wgmma_smem(facts: Facts) -> Iterator[Finding]:
     need = shared_memory(cfg).bytes
     if need <= limit:
         return
-    most, split = most_stages(cfg), cfg.scheduler.split_k or 1
+    most, split = most_stages(cfg), cluster_shares(cfg)
     if most >= 2 and _smem_with(cfg, stages=most) <= limit:
         field, fix = "stages", f"use stages: {most}, the most that fit"
     elif split > 1:
@@ -302,7 +303,7 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         field="tile",
         got=f"{accumulators} registers of accumulators{' and sums' * (cfg.promote is not None)} per thread",
-        need=f"at most {budget - EPILOGUE_REGISTERS} of a consumer's {budget} registers",
+        need=f"at most {accumulator_limit(cfg)} of a consumer's {budget} registers",
         fix=f"use tile: {yaml_list(facts.unswapped(smaller))} or more warpgroups",
     )
 

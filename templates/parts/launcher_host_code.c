@@ -11,12 +11,6 @@ typedef struct {
 } Work;
 _Bool {{ name }}_prepare(const CutegenParams* p, const Machine* machine, void* workspace, void* stream, Work* work);
 
-enum { /* values of cuda.h */
-  ALLOCATION_PINNED = 1,
-  LOCATION_DEVICE = 1,
-  POOL_RELEASE_THRESHOLD = 4
-};
-
 static _Thread_local Result failed_call; /* of those below which host code makes */
 
 /* What host code calls of the driver and of the CUDA runtime, which takes no part here. nvcc has it register the
@@ -68,27 +62,6 @@ static int32_t find_work(const CutegenLaunch* launch, const Slot* slot, int64_t 
   if (launch->p.k == 0)
     return refused(CUTEGEN_BAD_EXTENT, "%s is %lld, must be at least %lld for a collective", "k", 0, 1);
   return prepare_work(launch, slot, NULL, work);
-}
-
-/* Memory of workspaces, one pool for each device; freed memory stays in it for the next launch. */
-static Pool pools[MAX_DEVICES];
-static pthread_mutex_t pools_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static int32_t find_pool(int32_t ordinal, Pool* pool) {
-  pthread_mutex_lock(&pools_mutex);
-  int32_t code = CUTEGEN_OK;
-  if (!pools[ordinal]) {
-    const PoolProperties properties = {
-        .allocation = ALLOCATION_PINNED, .location = LOCATION_DEVICE, .ordinal = ordinal};
-    uint64_t all = UINT64_MAX;
-    Pool made = NULL;
-    if ((code = cu.pool_create(&made, &properties))) failed(code, "cuMemPoolCreate");
-    else if ((code = cu.pool_set(made, POOL_RELEASE_THRESHOLD, &all))) failed(code, "cuMemPoolSetAttribute");
-    else pools[ordinal] = made;
-  }
-  *pool = pools[ordinal];
-  pthread_mutex_unlock(&pools_mutex);
-  return code;
 }
 
 /* A workspace belongs to one launch: it is allocated, filled and freed in the order of the stream. */

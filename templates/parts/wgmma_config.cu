@@ -11,6 +11,9 @@ struct Config {
   static constexpr int CLUSTER_M = {{ cluster_m }};
   static constexpr int CLUSTER_N = {{ cluster_n }};
   static constexpr int SPLIT_K   = {{ split_k }};  // CTAs of a cluster that share a tile's k-tiles
+//{% if shares > 1 %}
+  static constexpr int SHARES    = {{ shares }};  // of a tile's k-tiles, whose sums meet in global memory
+//{% endif %}
 
   static constexpr int  CONSUMERS = {{ consumers }};  // warpgroups that multiply; one more loads
   static constexpr bool PINGPONG  = {{ pingpong }};  // each consumer has a tile of its own

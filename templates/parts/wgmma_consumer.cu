@@ -1,27 +1,3 @@
-// Whose turn it is to multiply: with pingpong, one warpgroup's mainloop hides the other's epilogue.
-struct Turn {
-  static constexpr int THREADS = 256;
-  int own, other;
-
-  CUTE_DEVICE Turn(int warpgroup) : own(warpgroup), other(1 - warpgroup) {
-    if (Config::PINGPONG && warpgroup == 1) {
-      cutlass::arch::NamedBarrier::arrive(THREADS, other);
-    }
-  }
-
-  CUTE_DEVICE void wait() const {
-    if constexpr (Config::PINGPONG) {
-      cutlass::arch::NamedBarrier::sync(THREADS, own);
-    }
-  }
-
-  CUTE_DEVICE void pass() const {
-    if constexpr (Config::PINGPONG) {
-      cutlass::arch::NamedBarrier::arrive(THREADS, other);
-    }
-  }
-};
-
 CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, Tiles const& order,
                          Cluster const& cluster, uint32_t smem, Barriers& barriers, int warpgroup, int first, int step) {
   int k_tiles = KTiles(p, cluster).count;

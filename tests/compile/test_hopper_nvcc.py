@@ -25,6 +25,8 @@ COMPILED = (
     *("promoted", "promoted_one_set", "promoted_pingpong"),
     *("swapped_8_rows", "swapped_direct", "swapped_m_major", "split_in_eight", "split_pingpong"),
     *("split_f16_in_f16", "split_two_consumers", "pdl_a_ahead", "pdl_split_cluster"),
+    *("stream_k_pingpong_wide", "stream_k_promoted", "stream_k_pdl", "stream_k_f16_in_f16"),
+    *("semaphore_pingpong", "semaphore_scaled"),
 )
 
 

@@ -36,8 +36,8 @@ class Rig:
         self.launch = render(plan(config)).launch
         self.library = build_launcher(directory, "kernel", self.launch)
 
-    def calls(self, *steps: tuple[str, Any]) -> list[str]:
-        """What the launcher asked of the driver; every launch must succeed."""
+    def calls(self, *steps: tuple[str, Any], failures: int = 0) -> list[str]:
+        """What the launcher asked of the driver; every launch but so many must succeed."""
         told = [("tell", {"maps": len(self.launch.maps)}), *steps, ("calls", None)]
         done = subprocess.run(
             [sys.executable, str(SUPPORT / "launcher_driver.py"), str(self.library), str(self.cuda)],
@@ -49,7 +49,7 @@ class Rig:
             timeout=60,
         )
         *codes, calls = json.loads(done.stdout)
-        assert not any(code for code in codes if isinstance(code, int)), codes
+        assert sum(code != 0 for code in codes if isinstance(code, int)) == failures, codes
         return list(calls)
 
 

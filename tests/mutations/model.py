@@ -101,6 +101,13 @@ KERNELS: dict[str, Kernel] = {
             ("swapped", "swapped_16_rows", "operands swapped, BLK_M 16"),
             ("split", "split_in_two", "cooperative, K split in two"),
             ("split-in-three", "split_in_three_static", "operands swapped, K split in three"),
+            ("stream-k", "stream_k", "cooperative, stream-K"),
+            ("semaphore", "semaphore_in_two", "cooperative, K split in two, sums in global memory"),
+            (
+                "semaphore-dependent",
+                "semaphore_swapped_pdl",
+                "K split in four, sums in global memory, dependent launch",
+            ),
             ("dependent", "pdl_b_ahead", "operands swapped, dependent launch, B loaded ahead"),
         )
     },

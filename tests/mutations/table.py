@@ -7,6 +7,7 @@ from tests.mutations.hopper_products import HOPPER_PRODUCTS
 from tests.mutations.hopper_ring import HOPPER_RING
 from tests.mutations.hopper_small import HOPPER_SMALL
 from tests.mutations.hopper_store import HOPPER_STORE
+from tests.mutations.hopper_sums import HOPPER_SUMS
 from tests.mutations.hopper_unfound import HOPPER_UNFOUND
 from tests.mutations.idiomatic import IDIOMATIC
 from tests.mutations.model import Mutation
@@ -23,6 +24,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *HOPPER_LOADS,
     *HOPPER_STORE,
     *HOPPER_SMALL,
+    *HOPPER_SUMS,
     *HOPPER_UNFOUND,
     *TUTORIALS,
 )

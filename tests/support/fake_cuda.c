@@ -16,7 +16,7 @@ typedef struct {
 
 static struct {
   int init_error, cubin_error, ptx_error, set_error, launch_error, capturing, capture_error, load_ms, smem, maps;
-  int allocate_error, fill_error;
+  int allocate_error, fill_error, sums;
 } told;
 static const struct {
   const char* name;
@@ -28,6 +28,7 @@ static const struct {
     {"capture_error", &told.capture_error}, {"load_ms", &told.load_ms},
     {"smem", &told.smem},                   {"maps", &told.maps},
     {"allocate_error", &told.allocate_error}, {"fill_error", &told.fill_error},
+    {"sums", &told.sums},
 };
 static char text[1 << 16];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -124,6 +125,7 @@ int cuTensorMapEncodeTiled(unsigned char* map, int type, unsigned rank, void* ad
          element_strides[1], interleave, swizzle, promotion, fill);
   return (size_t)address % 16 || strides[0] % 16 ? 1 : 0;
 }
+int cuStreamGetId(void* stream, unsigned long long* id) { return *id = (size_t)stream, 0; }
 int cuStreamIsCapturing(void* stream, int* status) {
   return *status = told.capturing, record("capturing %zx\n", (size_t)stream), told.capture_error;
 }
@@ -146,6 +148,9 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     record("maps");
     for (int i = 0; i < told.maps; ++i) record(" %d", maps[128 * i]);
     record(" aligned %d\n", (size_t)maps % 64 == 0);
+    size_t sums[2];
+    memcpy(sums, maps + 128 * told.maps, sizeof sums);
+    if (told.sums) record("sums %zx flags %zx\n", sums[0], sums[1]);
   }
   if (fake_compute) fake_compute(p);
   return told.launch_error;
@@ -160,7 +165,8 @@ int cuMemPoolSetAttribute(void* pool, int attribute, const unsigned long long* v
   return record("pool_set %zx %d %llu\n", (size_t)pool, attribute, *value), 0;
 }
 int cuMemAllocFromPoolAsync(size_t* address, size_t bytes, void* pool, void* stream) {
-  *address = 0x700000;
+  static size_t next = 0x10000000;
+  *address = next += 0x10000000;
   return record("allocate %zu of %zx stream %zx in %zx\n", bytes, (size_t)pool, (size_t)stream, (size_t)current()),
          told.allocate_error;
 }

@@ -166,6 +166,6 @@ COLLECTIVE_CASES = [
         collective({"scheduler.kind": "stream_k"}, mainloop="multistage"),
         collective({"scheduler.kind": "stream_k"}),
         "scheduler.kind",
-        ("mainloop: collective",),
+        ("mainloop tma_wgmma or collective",),
     ),
 ]

@@ -19,6 +19,7 @@ def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
 
 _S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
 _E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3", "d.dtype": "bf16"}
+_SEMAPHORE: dict[str, Any] = {"scheduler.split_k": 2, "scheduler.reduction": "semaphore"}
 _N_MAJOR: dict[str, Any] = {"b.major": "n"}
 _ROWS_SHARED: dict[str, Any] = {"tiled_mma.layout": [2, 1, 1]}
 
@@ -109,6 +110,40 @@ WGMMA_CASES = [
         ("scheduler.split_k: 4",),
     ),
     Case(
+        "split-k",
+        hopper({"scheduler.split_k": 9}, tile=[64, 64, 64]),
+        hopper({"scheduler.split_k": 9, "scheduler.reduction": "semaphore"}, tile=[64, 64, 64]),
+        "scheduler.split_k",
+        ("scheduler.reduction: semaphore",),
+    ),
+    Case(
+        "semaphore",
+        hopper({"scheduler.kind": "static"} | _SEMAPHORE, tile=[64, 64, 64]),
+        hopper({"scheduler.kind": "persistent"} | _SEMAPHORE, tile=[64, 64, 64]),
+        "scheduler.kind",
+        ("on the GPU at once", "scheduler.kind: persistent"),
+    ),
+    Case(
+        "semaphore",
+        hopper({"scheduler.kind": "stream_k", "scheduler.split_k": 2}),
+        hopper({"scheduler.kind": "stream_k"}),
+        "scheduler.split_k",
+        ("2 with kind: stream_k",),
+    ),
+    Case(
+        "semaphore",
+        hopper({"scheduler.kind": "stream_k", "scheduler.reduction": "cluster"}),
+        hopper({"scheduler.kind": "stream_k"}),
+        "scheduler.reduction",
+    ),
+    Case(
+        "wgmma-registers",
+        hopper({"scheduler.kind": "stream_k"}, tile=[128, 200, 64], schedule="pingpong"),
+        hopper({"scheduler.kind": "stream_k"}, tile=[128, 192, 64], schedule="pingpong"),
+        "tile",
+        ("192 of a consumer's 240",),
+    ),
+    Case(
         "wgmma-smem",
         hopper({"scheduler.split_k": 4}, tile=[128, 128, 64]),
         hopper({"scheduler.split_k": 3}, tile=[128, 128, 64]),
@@ -180,6 +215,7 @@ WGMMA_CASES = [
     Case("tma-wgmma-only", config({"a.constant": True}), config({"a.constant": False}), "a.constant"),
     Case("tma-wgmma-only", config(pdl=True), config(pdl=False), "pdl"),
     Case("tma-wgmma-only", config({"scheduler.split_k": 2}), config(), "scheduler.split_k"),
+    Case("tma-wgmma-only", config({"scheduler.reduction": "semaphore"}), config(), "scheduler.reduction"),
     Case("tma-wgmma-only", config(schedule="pingpong"), config(), "schedule", ("tma_wgmma",)),
     Case("tma-wgmma-only", config(cluster=[2, 1, 1]), config(cluster=[1, 1, 1]), "cluster"),
 ]

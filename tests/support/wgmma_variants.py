@@ -7,11 +7,19 @@ from typing import Any
 from cutegen.config import GemmConfig
 from tests.support.rule_cases_wgmma import hopper
 
-__all__ = ["VARIANTS"]
+__all__ = ["IN_GLOBAL_MEMORY", "VARIANTS"]
 
 
 def _split(count: int, patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
     return hopper({"scheduler.split_k": count} | (patches or {}), **top)
+
+
+def _semaphore(count: int, patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
+    return _split(count, {"scheduler.reduction": "semaphore"} | (patches or {}), **top)
+
+
+def _stream(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
+    return hopper({"scheduler.kind": "stream_k"} | (patches or {}), **top)
 
 
 def _types(a: str, b: str | None = None, **more: Any) -> dict[str, Any]:
@@ -103,6 +111,29 @@ VARIANTS: dict[str, GemmConfig] = {
     "pdl_in_order": hopper(tile=[128, 128, 64], pdl=True),
     "split_scaled": _split(2, _types("e4m3", **OUT_BF16, **ALL_VECTORS), tile=[64, 64, 128], pdl=True),
     "split_promoted": _split(2, _types("e4m3", **OUT_BF16, **SCALES), tile=[64, 128, 128], promote=128),
+    "stream_k": _stream(tile=[64, 64, 64]),
+    "stream_k_two_consumers": _stream({"scheduler.raster": "n", "scheduler.group": 2}, tile=[128, 72, 64]),
+    "stream_k_along_n": _stream({"tiled_mma.layout": [1, 2, 1], "d.major": "m"}, tile=[64, 96, 64]),
+    "stream_k_pingpong": _stream(tile=[64, 64, 64], schedule="pingpong"),
+    "stream_k_pingpong_wide": _stream(tile=[128, 192, 64], schedule="pingpong"),
+    "stream_k_cluster": _stream(tile=[64, 64, 64], cluster=[2, 1, 1]),
+    "stream_k_swapped": _stream(tile=[16, 64, 64]),
+    "stream_k_pdl": _stream({"b.constant": True}, tile=[16, 64, 64], cluster=[1, 2, 1], pdl=True),
+    "stream_k_promoted": _stream(_types("e4m3", **OUT_BF16, **SCALES), tile=[128, 128, 64], promote=64),
+    "stream_k_f16_in_f16": _stream(_types("f16"), accumulator="f16", tile=[64, 24, 64]),
+    "stream_k_s8": _stream(_types("s8"), tile=[64, 64, 32]),
+    "stream_k_direct": _stream({"d.align": 2, "c.align": 2}, tile=[128, 128, 64]),
+    "semaphore_in_two": _semaphore(2, tile=[64, 64, 64]),
+    "semaphore_in_twelve": _semaphore(12, tile=[64, 16, 64]),
+    "semaphore_pingpong": _semaphore(3, tile=[64, 64, 64], schedule="pingpong"),
+    "semaphore_swapped_pdl": _semaphore(4, {"b.constant": True}, tile=[16, 64, 64], pdl=True),
+    "semaphore_cluster": _semaphore(3, tile=[64, 64, 64], cluster=[2, 2, 1]),
+    "semaphore_s8": _semaphore(4, _types("s8"), tile=[16, 64, 128]),
+    "semaphore_f16_in_f16": _semaphore(2, _types("f16"), accumulator="f16", tile=[64, 24, 64]),
+    "semaphore_scaled": _semaphore(2, _types("e4m3", **OUT_BF16, **ALL_VECTORS), tile=[64, 64, 128]),
     "swapped_promoted": hopper(_types("e4m3", **OUT_BF16), tile=[16, 64, 128], swap_ab=True, promote=128),
     "static": hopper({"scheduler.kind": "static", "scheduler.raster": "n", "scheduler.group": 2}),
 }  # fmt: skip
+
+#: Those whose CTAs sum in global memory.
+IN_GLOBAL_MEMORY = tuple(name for name in VARIANTS if name.startswith(("stream_k", "semaphore")))

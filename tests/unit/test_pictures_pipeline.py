@@ -110,7 +110,8 @@ def test_direct_has_no_ring() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pingpong", "cooperative", "multicast", "single", "split_k", "swap_ab", "fp8_promoted"]
+    "name",
+    ["pingpong", "cooperative", "multicast", "single", "split_k", "stream_k", "swap_ab", "fp8_promoted"],
 )
 def test_the_ring_of_producer_and_consumers(name: str) -> None:
     found = planned(f"hopper/{name}")

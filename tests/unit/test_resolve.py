@@ -67,7 +67,7 @@ class TestProperties:
             parts = {
                 "a": {"cache", "constant"},
                 "b": {"cache", "constant"},
-                "scheduler": {"split_k"},
+                "scheduler": {"split_k", "reduction"},
                 "epilogue": set(VECTOR_NAMES),
             }
             filled = resolve(config(types, mainloop=mainloop))

@@ -42,6 +42,14 @@ def test_split_k_has_more_tiles() -> None:
     assert found(split, 256, 256, 4096).tiles == 2 * found(hopper(tile=[128, 128, 64]), 256, 256, 4096).tiles
 
 
+def test_stream_k_fills_its_last_wave() -> None:
+    tile, shape = [128, 128, 64], (128 * 12, 128 * 12, 4096)  # 144 tiles
+    plain = found(hopper(tile=tile), *shape)
+    streamed = found(hopper(tile=tile, scheduler={"kind": "stream_k"}), *shape)
+    assert plain.wave_share < 0.6
+    assert (streamed.wave_share, streamed.tiles, streamed.waves) == (1.0, plain.tiles, plain.waves)
+
+
 def test_bytes_of_hbm() -> None:
     one_row = found(hopper(tile=[64, 64, 64]), 1, 4096, 4096)
     hbm = one_row.bounds[0]
