@@ -184,7 +184,10 @@ def _thread_layouts(tile: Extents) -> list[tuple[int, int]]:
 
 
 def layouts(cfg: GemmConfig) -> Iterator[GemmConfig]:
-    """The config with each atom layout that is worth a try, the best first; each thread count once."""
+    """The config with each atom layout that is worth a try, the best first.
+
+    Each thread count comes once, unless what was given asks for so many registers of an operand in a thread.
+    """
     atom = MMA_ATOMS.get(cfg.tiled_mma.atom or "")
     if cfg.tiled_mma.layout is not None or atom is None or cfg.tile is None:
         yield cfg
@@ -203,12 +206,14 @@ def layouts(cfg: GemmConfig) -> Iterator[GemmConfig]:
     if not fitting and cfg.mainloop != "direct":  # both tiles must split among the threads
         elements = gcd(cfg.tile[0] * cfg.tile[2], cfg.tile[1] * cfg.tile[2])
         fitting = [c for c in choices if elements % (c[0] * c[1] * atom.threads) == 0]
-    counts: set[int] = set()
+    split = cfg.tiled_mma.permutation is not None or cfg.s2r.a is not None or cfg.s2r.b is not None
+    seen: set[tuple[int, int]] = set()
     for m, n in fitting or choices:
-        if m * n not in counts and len(counts) < _MOST_CHOICES:
-            counts.add(m * n)
+        kind = (m, n) if split else (m * n, 1)
+        if kind not in seen and len(seen) < _MOST_CHOICES:
+            seen.add(kind)
             yield cfg.model_copy(update={"tiled_mma": cfg.tiled_mma.model_copy(update={"layout": (m, n, 1)})})
-    if not counts:
+    if not seen:
         yield cfg
 
 

@@ -63,6 +63,18 @@ def test_what_is_left_out_gets_a_legal_value_when_there_is_one(seed: int) -> Non
 class TestOddNumbers:
     """Cases that once were refused, blamed on values that cutegen itself had chosen."""
 
+    def test_warps_of_one_number_side_by_side_in_another_way(self) -> None:
+        """Four warps along M have too few rows each for the ldmatrix that was given; two by two have them."""
+        cfg = config(
+            {
+                "tiled_mma.permutation": [64, 16, 8],
+                "s2r": {"a": "SM75_U32x4_LDSM_N", "b": "SM75_U32x1_LDSM_N"},
+            },
+            tile=[128, 112, 48],
+        )
+        assert check(cfg) == []
+        assert resolve(cfg).tiled_mma.layout == (2, 2, 1)
+
     def test_threads_whose_rows_end_inside_a_layout_atom(self) -> None:
         cfg = config({"b.major": "n", "tiled_mma.layout": [3, 1, 1]}, tile=[96, 128, 48])
         assert check(cfg) == []
