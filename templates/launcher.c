@@ -282,6 +282,10 @@ static int32_t count_resident(Slot* slot, int device, Function function) {
   return slot->resident > 0 ? CUTEGEN_OK : failed(CUTEGEN_NO_IMAGE, "the device cannot hold one CTA of the kernel");
 }
 
+//{% if launch.host_code or launch.sums %}
+//{% include "parts/launcher_pool.c" %}
+
+//{% endif %}
 static int32_t load_in_context(Slot* slot, int ordinal, const Stream* stream) {
   if (stream) { /* NOTE: loading would break a capture, so it is refused before it starts */
     int status = 0;
@@ -294,6 +298,9 @@ static int32_t load_in_context(Slot* slot, int ordinal, const Stream* stream) {
   if (!code) {
     code = prepare_function(slot, &function);
     if (!code) code = count_resident(slot, ordinal, function);
+//{% if launch.host_code or launch.sums %}
+    if (!code) code = make_pool(ordinal); /* a capture would break on it, and its launches need it */
+//{% endif %}
     if (code) cu.module_unload(slot->module);
   }
   if (is_capture_error(code)) return failed(CUTEGEN_CAPTURING, NULL); /* another stream captures */
@@ -423,12 +430,8 @@ static Result launch_grid(Function function, unsigned grid, Stream stream, void*
 //{% endif %}
 
 //{% if launch.host_code %}
-//{% include "parts/launcher_pool.c" %}
-
 //{% include "parts/launcher_host_code.c" %}
 //{% elif launch.sums %}
-//{% include "parts/launcher_pool.c" %}
-
 //{% include "parts/launcher_maps.c" %}
 
 //{% include "parts/launcher_sums.c" %}

@@ -31,6 +31,7 @@ NOT_FORCED: dict[str, str] = {
     "tma-store": "likewise; another store than the one that was asked for would be taken",
     "wgmma-registers": "the emulator has registers without end, and ptxas spills what does not fit",
     "wgmma-promote": "sums are promoted after each stage, whatever the number says",
+    "semaphore": "the emulator starts CTAs until none waits; a GPU that holds too few of them may hang",
     "wgmma-unused-fields": "the kernel is right and has none of what these fields ask for",
     "tma-wgmma-only": "likewise",
     "extent-limit": "the kernel would take hours to compile or to run",

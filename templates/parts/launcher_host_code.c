@@ -69,12 +69,10 @@ static int32_t start(Function function, const CutegenLaunch* launch, const Slot*
   Stream stream = (Stream)launch->stream;
   uint64_t workspace = 0;
   if (work->workspace_bytes) {
-    Pool pool = NULL;
-    int32_t wrong = find_pool(launch->device, &pool);
-    if (wrong) return wrong;
-    Result code = cu.allocate(&workspace, work->workspace_bytes, pool, stream);
+    Result code = cu.allocate(&workspace, work->workspace_bytes, pools[launch->device], stream);
     if (code) return failed(code, "cuMemAllocFromPoolAsync");
-    if ((wrong = prepare_work(launch, slot, (void*)(uintptr_t)workspace, work))) {
+    int32_t wrong = prepare_work(launch, slot, (void*)(uintptr_t)workspace, work);
+    if (wrong) {
       cu.release(workspace, stream);
       return wrong;
     }

@@ -35,11 +35,8 @@ static pthread_mutex_t workspaces_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int32_t make_workspace(const CutegenLaunch* launch, int64_t slots, Workspace* made) {
   Stream stream = (Stream)launch->stream;
-  Pool pool = NULL;
   uint64_t address = 0;
-  int32_t wrong = find_pool(launch->device, &pool);
-  if (wrong) return wrong;
-  Result code = cu.allocate(&address, (size_t)slots * (SLOT_BYTES + SLOT_FLAGS * 4), pool, stream);
+  Result code = cu.allocate(&address, (size_t)slots * (SLOT_BYTES + SLOT_FLAGS * 4), pools[launch->device], stream);
   if (code) return failed(code, "cuMemAllocFromPoolAsync");
   if ((code = cu.fill(address + (uint64_t)slots * SLOT_BYTES, 0, (size_t)slots * SLOT_FLAGS * 4, stream))) {
     cu.release(address, stream);
