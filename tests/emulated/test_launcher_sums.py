@@ -85,9 +85,9 @@ def test_a_larger_problem_gets_a_larger_workspace(shared: Rig) -> None:
 
 def test_no_workspace_where_no_tile_is_shared(streamed: Rig, shared: Rig) -> None:
     calls = run(streamed, launch(m=128 * 7, n=128 * 3), launch(m=128 * 6, n=128 * 7))
-    assert verbs(calls) == ["launch", "launch"]
+    assert verbs(calls) == ["pool", "launch", "launch"]
     assert only(calls, "sums") == ["sums 0 flags 0"] * 2
-    assert verbs(run(shared, launch(k=64), launch(k=0, a=0, b=0))) == ["launch", "launch"]
+    assert verbs(run(shared, launch(k=64), launch(k=0, a=0, b=0))) == ["pool", "launch", "launch"]
 
 
 def test_grids_and_slots_are_those_of_the_emulator(streamed: Rig, shared: Rig) -> None:
@@ -108,6 +108,14 @@ def test_a_captured_launch_has_a_workspace_of_its_own(streamed: Rig) -> None:
     assert verbs(calls) == ["pool", *made, *made, "free", "launch"]
     first, captured, last = only(calls, "sums")
     assert first == last != captured
+
+
+def test_the_first_launch_may_be_captured(streamed: Rig) -> None:
+    """To make a pool would break the capture, so that loading does it."""
+    loaded = verbs(run(streamed, ("load", 0)))
+    assert loaded == ["pool"]
+    steps = [("load", 0), ("tell", {"capturing": 1}), launch()]
+    assert verbs(run(streamed, *steps)) == ["pool", "allocate", "fill", "launch", "free"]
 
 
 def test_more_streams_than_are_kept(streamed: Rig) -> None:
