@@ -105,18 +105,17 @@ def main() -> None:
         options.emulated.write_text(json.dumps(ours, indent=1) + "\n")
     if options.only_emulate:
         return
-    theirs = {name: measured(path) for name, path in names.items()}
-    if options.json:
-        both = {name: {"emulator": ours[name], "ncu": theirs[name]} for name in names}
-        options.json.write_text(json.dumps(both, indent=1) + "\n")
+    cutegen.build_many([cutegen.load(path) for path in names.values()])  # side by side
     print(f"| kernel, {'x'.join(map(str, SHAPE))} | " + " | ".join(METRICS) + " |")
     print("|---" * (len(METRICS) + 1) + "|")
-    for name in names:
-        cells = [
-            str(ours[name][m]) if ours[name][m] == theirs[name][m] else f"{ours[name][m]} / {theirs[name][m]}"
-            for m in METRICS
-        ]
-        print(f"| {name} | {' | '.join(cells)} |")
+    both: dict[str, dict[str, dict[str, int]]] = {}
+    for name, path in names.items():
+        theirs = measured(path)
+        both[name] = {"emulator": ours[name], "ncu": theirs}
+        if options.json:
+            options.json.write_text(json.dumps(both, indent=1) + "\n")
+        pairs = [(ours[name][m], theirs[m]) for m in METRICS]
+        print(f"| {name} | {' | '.join(str(a) if a == b else f'{a} / {b}' for a, b in pairs)} |", flush=True)
     print("\nOne number: both count it. Two: the emulator's, and ncu's.")
 
 

@@ -1,7 +1,7 @@
 """Launch kernels of every mainloop on awkward shapes, for compute-sanitizer to watch.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 \\
-        python -m tests.gpu.sanitize [--all] [--shard i/n] [--cache DIR] [--build-only]
+        python -m tests.gpu.sanitize [--all] [--mainloop NAME...] [--shard i/n] [--cache DIR] [--build-only]
 
 Tools: memcheck, racecheck, initcheck, synccheck. Each tensor is an allocation of its own, so that a read
 past its end shows.
@@ -17,6 +17,7 @@ import torch
 
 from cutegen.building import build_many
 from cutegen.cache import open_cache
+from cutegen.resolve import resolve
 from tests.support.gpu import all_cases, fits, gemm_config, run_exact, runs_wgmma
 from tests.support.wgmma_variants import VARIANTS
 
@@ -37,6 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every type and layout, not one of each mainloop")
     parser.add_argument("--cache", help="cache of kernels that are built already")
+    parser.add_argument("--mainloop", nargs="*", help="kernels of these mainloops alone")
     parser.add_argument("--shard", default="1/1", metavar="i/n", help="every n-th kernel, from the i-th")
     parser.add_argument("--build-only", action="store_true", help="fill the cache, and launch nothing")
     options = parser.parse_args()
@@ -52,6 +54,8 @@ def main() -> int:
         configs += VARIANTS.values()
     if options.all:
         configs += [case.config for case in all_cases()]
+    if options.mainloop:
+        configs = [c for c in configs if resolve(c).mainloop in options.mainloop]
     index, count = map(int, options.shard.split("/"))
     configs = configs[index - 1 :: count]
     kernels = build_many(configs, cache=open_cache(Path(options.cache)) if options.cache else None)
