@@ -22,7 +22,8 @@ _ALL_SHOWN = 4  # with more kernels than that, only the best of each shape is sh
 def plot(results: Results) -> str:
     """The picture as SVG: a panel for each state, a group of bars for each shape, a line where torch.mm is.
 
-    With more than four kernels, each group has the best of them and the peers. What has no ratio is left out.
+    With more than four kernels, each group has the best of them and of each peer's. What has no ratio is left
+    out.
     """
     rows = [row for row in results.rows if row.ratio is not None and not row.reference]
     few = len({row.name for row in rows if row.own}) <= _ALL_SHOWN
@@ -101,7 +102,10 @@ def _panel(
             key=lambda row: (not row.own, row.us),
         )
         if not few:
-            group = [row for row in group if row.own][:1] + [row for row in group if not row.own]
+            best: dict[str, Row] = {}  # peers with several kernels have their name before a blank
+            for row in group:
+                best.setdefault("" if row.own else row.name.split()[0], row)
+            group = list(best.values())
         if not group:
             continue
         parts.append(svg.text(left - 10, y + _BAR - 3, str(shape), "end num"))
