@@ -30,6 +30,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "an asynchronous copy is still in flight",
         "wait for its group (cp_async_wait<N>, where N groups may stay in flight), then pass a barrier",
     ),
+    "use-after-return": (
+        "shared memory of a CTA that has returned",
+        "a cluster barrier (cluster_sync) must follow the last use of another CTA's shared memory",
+    ),
     "misaligned": (
         "misaligned access",
         "the address must be a multiple of the access's width: check offset, pitch and leading stride",

@@ -6,7 +6,19 @@ from functools import partial
 
 from tests.mutations.model import Mutation
 
-__all__ = ["ARRIVED", "EMPTY_INIT", "EXPECT", "LOAD", "LONG_K", "RELEASE", "SYNC", "WAIT", "WGMMA", "fault"]
+__all__ = [
+    "ARRIVED",
+    "EMPTY_INIT",
+    "EXPECT",
+    "INIT_FENCE",
+    "LOAD",
+    "LONG_K",
+    "RELEASE",
+    "SYNC",
+    "WAIT",
+    "WGMMA",
+    "fault",
+]
 
 #: What ``tests/emulated/test_wgmma.py`` runs first: the ring goes round, a CTA has several tiles, and parts.
 SHAPE = (304, 528, 208)
@@ -22,6 +34,7 @@ WAIT = "    warpgroup_wait<1>();\n"
 RELEASE = "    if (k > 0) {\n      cluster.release(barriers.empty[previous.index]);\n    }\n"
 EXPECT = "full.arrive_and_expect_tx(bytes);"
 EMPTY_INIT = "barriers.empty[s].init(READERS);"
+INIT_FENCE = "    cutlass::arch::fence_barrier_init();\n"
 SYNC = "  if constexpr (Cluster::SIZE > 1) {\n    cluster_sync();\n  } else {\n    __syncthreads();\n  }\n"
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.mutations.hopper import ARRIVED, EMPTY_INIT, EXPECT, LOAD, RELEASE, SYNC, WAIT, WGMMA, fault
+from tests.mutations.hopper import (
+    ARRIVED,
+    EMPTY_INIT,
+    EXPECT,
+    INIT_FENCE,
+    LOAD,
+    RELEASE,
+    SYNC,
+    WAIT,
+    WGMMA,
+    fault,
+)
 
 __all__ = ["HOPPER_RING"]
 
@@ -16,7 +27,41 @@ _CTAS = "(Config::CLUSTER_M + Config::CLUSTER_N - 1) *"
 _SHARE = "((row_mask() | column_mask()) >> thread & 1)"
 _ARRIVE = f"empty.arrive(thread, thread < SIZE && {_SHARE});"
 
+_LAST_SYNC = "    cluster_sync();  // a peer may still write here, or wait for an arrival from here\n"
+
 HOPPER_RING = (
+    _one(
+        "no-init-fence",
+        "no fence behind the barriers' initialisation",
+        INIT_FENCE,
+        "",
+        "missing-proxy-fence",
+        at=LOAD,
+    ),
+    _one(
+        "no-init-barrier",
+        "no barrier behind the barriers' initialisation",
+        SYNC,
+        "",
+        "race-raw",
+        "bad-arrival",
+    ),
+    _four(
+        "sync-of-the-cta",
+        "no cluster barrier behind the barriers' initialisation",
+        SYNC,
+        "  __syncthreads();\n",
+        "race-raw",
+        "bad-arrival",
+    ),
+    _four(
+        "no-last-sync",
+        "no cluster barrier at the end",
+        _LAST_SYNC,
+        "",
+        "use-after-return",
+        at="empty.arrive",
+    ),
     _one(
         "producer-no-wait",
         "the producer does not wait for an empty slot",

@@ -18,7 +18,20 @@ _REUSE = "          tma_store_wait<Output::SLOTS - 1>();\n"
 _SWIZZLE = "((offset >> 7 & (width / 16 - 1)) << 4)"
 _ROWS = "GlobalC global_c(p, m_begin + "
 
+_DRAIN = "    tma_store_wait<0>();\n  }\n  __syncwarp();\n}"
+
 HOPPER_STORE = (
+    *(
+        of(
+            "no-drain",
+            "bulk stores are not waited for at the end",
+            _DRAIN,
+            _DRAIN.partition("\n")[2],
+            "async-in-flight",
+            at="SM90_TMA_STORE_2D",
+        )
+        for of in (fault("pingpong"), fault("m-major"))
+    ),
     _n("no-store-fence", "no fence before a bulk store", _FENCE, "", "missing-proxy-fence", at=_STORE),
     _n(
         "fence-of-another-lane",

@@ -2,64 +2,26 @@
 
 from __future__ import annotations
 
-from tests.mutations.hopper import SYNC, fault
+from tests.mutations.hopper import INIT_FENCE, fault
 
 __all__ = ["HOPPER_UNFOUND"]
 
 _one = fault("pingpong")
 _four = fault("cluster")
 _m = fault("m-major")
-_INIT_FENCE = "    cutlass::arch::fence_barrier_init();\n"
-_LAST_SYNC = "    cluster_sync();  // a peer may still write here, or wait for an arrival from here\n"
-_DRAIN = "    tma_store_wait<0>();\n  }\n  __syncwarp();\n}"
 _PASS = "    if (tile + step < order.count) {\n      turn.pass();\n    }\n"
 _FENCE = "      tma_store_fence();\n"
 _BY_FENCE = (
     "in PTX's memory model a proxy fence may stand anywhere between the two accesses, also behind the barrier"
 )
-_EXIT = "memory of a CTA stays until its cluster ends, and a thread's bulk stores take place when it ends"
 
 HOPPER_UNFOUND = (
-    _one(
-        "no-init-fence",
-        "no fence behind the barriers' initialisation",
-        _INIT_FENCE,
-        "",
-        unfound="fence.mbarrier_init does nothing here",
-        gap=True,
-    ),
     _four(
         "no-init-fence",
         "no fence behind the barriers' initialisation",
-        _INIT_FENCE,
+        INIT_FENCE,
         "",
-        unfound="fence.mbarrier_init does nothing here",
-        gap=True,
-    ),
-    _four(
-        "sync-of-the-cta",
-        "no cluster barrier behind the barriers' initialisation",
-        SYNC,
-        "  __syncthreads();\n",
-        unfound="an mbarrier's initialisation needs no order before its use, and copies come late enough",
-        gap=True,
-    ),
-    _four("no-last-sync", "no cluster barrier at the end", _LAST_SYNC, "", unfound=_EXIT, gap=True),
-    _one(
-        "no-drain",
-        "bulk stores are not waited for at the end",
-        _DRAIN,
-        _DRAIN.partition("\n")[2],
-        unfound=_EXIT,
-        gap=True,
-    ),
-    _m(
-        "no-drain",
-        "bulk stores are not waited for at the end",
-        _DRAIN,
-        _DRAIN.partition("\n")[2],
-        unfound=_EXIT,
-        gap=True,
+        unfound="the arrival at the cluster's barrier releases the initialisation as well",
     ),
     _m(
         "turn-barrier",

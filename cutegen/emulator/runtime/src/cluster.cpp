@@ -24,6 +24,7 @@ namespace {
 struct Mbarrier {
   int64_t expected = 0, pending = 0, bytes = 0;
   uint32_t phase = 0;
+  uint32_t by = 0, clock = 0, site = ~0u;  // whose initialisation it was, and when
   FiberList waiting;
   Released arriving, done;
 };
@@ -79,7 +80,10 @@ void cluster_arrive() {
   CGE_HERE();
   ClusterBarrier& cluster = *me.cta->cluster->barrier;
   me.cluster_phase = cluster.phase;
-  if (kSanitize) { cluster.arriving.release(me); }
+  if (kSanitize) {
+    me.fenced_init = me.clock.self;
+    cluster.arriving.release(me);
+  }
   if (++cluster.arrived < threads_per_cta * cluster_size()) { return; }
   cluster.arrived = 0;
   ++cluster.phase;
@@ -110,7 +114,34 @@ void mbarrier_init(uint32_t at, uint32_t count) {
   }
   Mbarrier b;
   b.expected = b.pending = count;
+  b.by = agent_of(self());
+  b.clock = self().clock.self;
+  if (kSanitize) { b.site = site_index(self().pc); }
   if (at / kCtaSpan < of_slot.size()) { of_slot[at / kCtaSpan][at] = std::move(b); }
+}
+
+void check_initialised(uint32_t at, char const* what, bool proxy) {
+  Mbarrier const& b = *find(at, what);
+  Fiber const& me = self();
+  if (!happened_before(me, b.by, b.clock)) {
+    Finding f{"race-raw"};
+    f.tensor = "shared memory";
+    f.offset = int64_t(at % kCtaSpan) - kSharedBegin;
+    f.other_site = b.site;
+    f.message = std::string(what) + " uses an mbarrier that " + agent_name(b.by) +
+                " initialises, and nothing orders the two";
+    report(std::move(f));
+    return;
+  }
+  Fiber const& owner = peers(me)[b.by / kAgentSpan].fibers[b.by % kAgentSpan];
+  if (!proxy || owner.fenced_init >= b.clock || owner.fenced_self >= b.clock) { return; }
+  Finding f{"missing-proxy-fence"};
+  f.tensor = "shared memory";
+  f.offset = int64_t(at % kCtaSpan) - kSharedBegin;
+  f.other_site = b.site;
+  f.message = std::string(what) + " completes bytes of an mbarrier that was initialised without "
+              "fence.mbarrier_init (cutlass::arch::fence_barrier_init) behind it";
+  report(std::move(f));
 }
 
 void mbarrier_inval(uint32_t at) {
@@ -119,13 +150,19 @@ void mbarrier_inval(uint32_t at) {
 
 void mbarrier_expect(uint32_t at, uint32_t bytes) {
   CGE_HERE();
-  find(at, "mbarrier.expect_tx")->bytes += bytes;
+  Mbarrier& b = *find(at, "mbarrier.expect_tx");
+  if (kSanitize) { check_initialised(at, "mbarrier.expect_tx", false); }
+  b.bytes += bytes;
 }
 
 uint64_t mbarrier_arrive(uint32_t at, uint32_t count, uint32_t bytes) {
   Fiber& me = self();
   CGE_HERE();
   Mbarrier& b = *find(at, "mbarrier.arrive");
+  if (kSanitize) {
+    check_initialised(at, "mbarrier.arrive", false);
+    visit(at, "mbarrier.arrive");
+  }
   if (b.pending < int64_t(count)) {
     Finding f{"bad-arrival"};
     f.message = "mbarrier.arrive: more arrivals than the barrier expects (" + std::to_string(b.expected) + ")";
@@ -151,6 +188,7 @@ bool mbarrier_wait(uint32_t at, uint32_t parity, bool blocking) {
   CGE_HERE();
   ++me.segment;
   Mbarrier* b = find(at, "mbarrier.try_wait");
+  if (kSanitize) { check_initialised(at, "mbarrier.try_wait", false); }
   while ((b->phase & 1) == (parity & 1)) {
     if (!blocking) {
       poll((uint64_t(at) << 32 | b->phase) * 0x9e3779b97f4a7c15ull);
@@ -181,7 +219,10 @@ void fence_proxy_async() {
   me.fenced_self = me.clock.self++;
 }
 
-void fence_init() {}
+void fence_init() {
+  Fiber& me = self();
+  me.fenced_init = me.clock.self++;
+}
 
 void grid_wait() { self().alone = true; }
 

@@ -79,7 +79,7 @@ void begin_threads(Cta& cta, void (*entry)()) {
     f.pc = nullptr;
     f.clock.base = nothing;
     f.clock.self = 1;
-    f.fenced_self = 0;
+    f.fenced_self = f.fenced_init = 0;
     f.alone = false;
     f.fenced = nothing;
     f.device_visible = f.block_visible = KnowledgePtr();
@@ -122,6 +122,7 @@ void start_cluster(uint32_t index, void (*entry)()) {
     begin_cta(cta, cluster, rank, first + rank);
     begin_barriers(cta);
     begin_products(cta);
+    begin_visits(cta);
     begin_shared(cta);
   }
   alive.push_back(&cluster);
@@ -132,6 +133,7 @@ void end_cluster(Cluster& cluster) {
   forget_loads(cluster);
   forget_remotes(cluster);
   for (Cta& cta : cluster.ctas) {
+    end_visits(cta);
     end_threads(cta);
     end_shared(cta);
     slots[cta.slot] = nullptr;

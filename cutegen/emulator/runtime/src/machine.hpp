@@ -63,6 +63,7 @@ struct Fiber {
   Clock clock;
   KnowledgePtr fenced;  // what fence.proxy.async made visible to the asynchronous proxy
   uint32_t fenced_self = 0;
+  uint32_t fenced_init = 0;  // until when its initialisations of mbarriers are visible to that proxy and to peers
   std::vector<AsyncCopy> open;                  // cp.async since the last commit
   std::deque<std::vector<AsyncCopy>> groups;    // committed, oldest first
   uint64_t cluster_phase = 0;                   // of the cluster barrier at which it arrived last
@@ -134,6 +135,7 @@ struct Cta {
   std::vector<std::pair<void const*, uint32_t>> statics;  // tag and offset from the window's begin
   SharedShadow* shadow = nullptr;
   uint32_t proxy_clock = 0;   // of its asynchronous proxy
+  struct Visits* visits = nullptr;  // of peers: leaving.cpp
 };
 
 // CTAs that were started together and end together. Several clusters may be alive, when some wait for others.

@@ -37,6 +37,11 @@ bool run_remotes() {
   void* const pc = r.by->pc;
   if (kSanitize) { r.by->pc = site_at(r.site).pc; }
   Cta& cta = cta_of(r.to);
+  if (kSanitize && !reaches(cta, "st.async")) {
+    r.by->pc = pc;
+    current = last;
+    return true;
+  }
   uint32_t const clock = ++cta.proxy_clock;
   std::memcpy(shared_pointer(r.to), r.value, r.bytes);
   if (kSanitize) { shared_async_end(r.to, r.bytes, r.site, cta.rank * kAgentSpan + threads_per_cta, clock, 0, false); }
@@ -61,6 +66,7 @@ void store_async(uint32_t to, uint32_t barrier, uint32_t bytes, void const* from
   }
   if (kSanitize) {
     r.site = site_index(self().pc);
+    check_initialised(barrier, "st.async", true);
     if (!check_aligned(kSharedWindow + to, bytes, "st.async") || !check_shared(to, bytes, true, "st.async")) { return; }
     shared_async_begin(to, bytes, r.site, "st.async");
   }

@@ -70,6 +70,7 @@ void thread_main() {
   Fiber& me = self();
   drop_async_copies(me);
   finish_bulk(me);
+  if (kSanitize) { leave_cta(me); }
   me.state = State::done;
   me.warp->live &= ~(1u << me.lane);
   --me.cta->live;

@@ -6,6 +6,7 @@
 
 #include "memory.hpp"
 #include "report.hpp"
+#include "wgmma.hpp"
 
 namespace cge {
 
@@ -13,6 +14,8 @@ namespace {
 
 std::vector<std::unique_ptr<SharedShadow>> pool;
 constexpr uint32_t kReading = ~0u;  // the clock of a reader that has not finished
+
+}  // namespace
 
 bool happened_before(Fiber const& me, uint32_t agent, uint32_t clock) {
   uint32_t const rank = agent / kAgentSpan, thread = agent % kAgentSpan;
@@ -26,6 +29,8 @@ std::string agent_name(uint32_t agent) {
   if (cluster_size() > 1) { name += " of CTA " + std::to_string(agent / kAgentSpan) + " of the cluster"; }
   return name;
 }
+
+namespace {
 
 // NOTE: the cold paths are kept out of line, so that the usual access stays short.
 [[gnu::noinline]] void found(char const* kind, uint32_t address, uint32_t bytes, char const* what, Cell const& cell,
@@ -242,6 +247,7 @@ uint32_t shared_read(uint32_t address, uint32_t bytes, uint32_t site, char const
 void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* what, bool strong) {
   Fiber& me = self();
   uint16_t const agent = uint16_t(agent_of(me));
+  if (products_fly()) { check_products(address, bytes, what); }
   bool good = true;
   for_cells(address, bytes, true, [&](SharedShadow& s, Cell& c) {
     good = good && check_write(s, c, me, address, bytes, what, strong);
@@ -260,6 +266,7 @@ void shared_write(uint32_t address, uint32_t bytes, uint32_t site, char const* w
 
 void shared_async_begin(uint32_t address, uint32_t bytes, uint32_t site, char const* what) {
   Fiber& me = self();
+  if (products_fly()) { check_products(address, bytes, what); }
   bool good = true;
   for_cells(address, bytes, true, [&](SharedShadow& s, Cell& c) {
     good = good && check_write(s, c, me, address, bytes, what);

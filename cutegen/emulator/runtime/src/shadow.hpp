@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "machine.hpp"
@@ -59,6 +60,9 @@ void shared_async_read(uint32_t address, uint32_t bytes, uint32_t site, char con
 // A bulk store of the current thread begins to read, and has read; what is written between the two may reach it.
 void shared_read_begin(uint32_t address, uint32_t bytes, uint32_t site);
 void shared_read_end(uint32_t address, uint32_t bytes);
+// Whether what a thread of the cluster did at that time of its clock happened before what `me` does now.
+bool happened_before(Fiber const& me, uint32_t agent, uint32_t clock);
+std::string agent_name(uint32_t agent);
 // A thread of the cluster in 16 bits.
 inline uint32_t agent_of(Fiber const& f) { return f.cta->rank * kAgentSpan + f.index; }
 

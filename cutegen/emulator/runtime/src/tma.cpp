@@ -121,6 +121,7 @@ void load_now(Bulk const& b) {
     if (!(b.targets >> rank & 1)) { continue; }
     uint32_t const shared = in_peer(b.shared, rank);
     Cta& cta = cta_of(shared);
+    if (kSanitize && !reaches(cta, "a bulk load")) { continue; }
     uint32_t const clock = ++cta.proxy_clock;
     for_chunks(b, [&](uint32_t offset, char* from, uint32_t n) {
       uint32_t const to = place(b, shared, offset);
@@ -178,6 +179,21 @@ void store_now(Bulk const& b) {
   current = last;
 }
 
+// Whether a thread that returns has waited for its stores.
+void check_read(ThreadStores const& s) {
+  Bulk const* late = s.open.empty() ? nullptr : &s.open.front();
+  for (auto const& group : s.groups) {
+    if (!group.empty()) { late = &group.front(); }
+  }
+  if (!late) { return; }
+  Finding f{"async-in-flight"};
+  f.pc = site_at(late->site).pc;
+  f.tensor = "shared memory";
+  f.offset = int64_t(late->shared % kCtaSpan) - kSharedBegin;
+  f.message = "a bulk store is still reading when its thread returns: cp.async.bulk.wait_group.read must come before";
+  report(std::move(f));
+}
+
 }  // namespace
 
 void forget_loads(Cluster const& cluster) {
@@ -201,6 +217,7 @@ bool run_engines() {
 
 void finish_bulk(Fiber& f) {
   if (!f.stores) { return; }
+  if (kSanitize) { check_read(*f.stores); }
   for (auto const& group : f.stores->groups) {
     for (Bulk const& b : group) { store_now(b); }
   }
@@ -218,6 +235,7 @@ void tma_load(uint64_t map, std::initializer_list<int32_t> coordinates, uint32_t
     for (uint32_t rank = 0; rank < cluster_size(); ++rank) {
       if (!(b.targets >> rank & 1)) { continue; }
       uint32_t const shared = in_peer(to, rank);
+      check_initialised(in_peer(barrier, rank), "a bulk load", true);
       bool good = true;
       for_chunks(b, [&](uint32_t offset, char*, uint32_t n) {
         uint32_t const at = place(b, shared, offset);

@@ -1,6 +1,7 @@
 // wgmma: four warps multiply 64 rows by descriptors of tiles in shared memory. Products take place when their
 // warpgroup waits for them, as late as they may. Fragment layouts and canonical shared layouts are those of the
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@
 #include "numeric.hpp"
 #include "report.hpp"
 #include "shadow.hpp"
-#include "tma.hpp"
 #include "watch.hpp"
+#include "wgmma.hpp"
 
 namespace cge {
 
@@ -75,39 +76,6 @@ float decode(Type t, void const* p) {
     default: std::memcpy(&u, p, 1); return float(uint8_t(u));
   }
 }
-
-// A descriptor's fields, in bytes, and the swizzle as tensor maps count it.
-struct Tile {
-  uint32_t start, leading, stride;
-  int mode;
-  int row;  // bytes of a row of the swizzle atom; 16 without swizzle
-  bool mn_major;
-  int element;
-
-  Tile(uint64_t d, bool major, int bytes, uint32_t window)
-      : start(window + (uint32_t(d & 0x3fff) << 4)), leading(uint32_t(d >> 16 & 0x3fff) << 4),
-        stride(uint32_t(d >> 32 & 0x3fff) << 4), mn_major(major), element(bytes) {
-    int const code = int(d >> 62 & 3);
-    mode = code ? 4 - code : 0;
-    row = mode ? 16 << mode : 16;
-  }
-
-  // Where element (mn, k) lies.
-  uint32_t at(int mn, int k) const {
-    uint32_t offset;
-    if (!mn_major) {
-      uint32_t const byte = uint32_t(k * element);
-      offset = uint32_t(mn / 8) * stride + uint32_t(mn % 8 * row) +
-               (mode ? byte : byte / 16 * leading + byte % 16);
-    } else {
-      uint32_t const byte = uint32_t(mn * element), wide = uint32_t(row);
-      // Without swizzle the two strides change their parts: the leading one goes along K.
-      uint32_t const along_mn = mode ? leading : stride, along_k = mode ? stride : leading;
-      offset = byte / wide * along_mn + byte % wide + uint32_t(k / 8) * along_k + uint32_t(k % 8) * wide;
-    }
-    return swizzled(start + offset, mode);
-  }
-};
 
 // Reads and decodes rows of a tile, [extent][k].
 void read_tile(Tile const& t, Type type, int extent, int k, uint32_t site, std::vector<float>& out) {
@@ -183,18 +151,20 @@ void accumulate(Product const& p, std::vector<float> const& a, std::vector<float
   }
 }
 
+Tile tile_of(Product const& p, bool is_a, Cta const& cta) {
+  return is_a ? Tile(p.a, p.major_a != 0, element_bytes(Type(p.code.a)), cta.slot * kCtaSpan)
+              : Tile(p.b, p.major_b != 0, element_bytes(Type(p.code.b)), cta.slot * kCtaSpan);
+}
+
 void execute(std::vector<Product*> const& group, Cta const& cta) {
   Product const& p = *group[0];
-  uint32_t const window = cta.slot * kCtaSpan;
   std::vector<float> a, b;
   if (p.from_registers) {
     read_registers(group, p.code.k, a);
   } else {
-    Tile const tile(p.a, p.major_a != 0, element_bytes(Type(p.code.a)), window);
-    read_tile(tile, Type(p.code.a), 64, p.code.k, p.site, a);
+    read_tile(tile_of(p, true, cta), Type(p.code.a), 64, p.code.k, p.site, a);
   }
-  Tile const tile(p.b, p.major_b != 0, element_bytes(Type(p.code.b)), window);
-  read_tile(tile, Type(p.code.b), p.code.n, p.code.k, p.site, b);
+  read_tile(tile_of(p, false, cta), Type(p.code.b), p.code.n, p.code.k, p.site, b);
   a.resize(size_t(64 * p.code.k));
   b.resize(size_t(p.code.n * p.code.k));
   if (Type(p.code.d) == Type::s32) {
@@ -233,7 +203,10 @@ void finish_groups(Fiber& last, uint32_t pending) {
     for (size_t i = 0; i < count; ++i) {
       std::vector<Product*> group(128);
       for (uint32_t t = 0; t < 128; ++t) { group[t] = &cta.fibers[first + t].products->groups.front()[i]; }
-      if (kSanitize) { lead.pc = site_at(group[0]->site).pc; }
+      if (kSanitize) {
+        lead.pc = site_at(group[0]->site).pc;
+        land(lead, group[0]->from_registers ? 1 : 2);
+      }
       execute(group, cta);
     }
     for (uint32_t t = 0; t < 128; ++t) {
@@ -266,6 +239,7 @@ void begin_products(Cta const& cta) {
 }
 
 void forget_products(Fiber& f) {
+  if (f.products && products_fly()) { land(f); }
   delete f.products;
   f.products = nullptr;
 }
@@ -329,7 +303,11 @@ void wgmma(MmaCode code, Registers d, WgmmaA a, uint64_t b, bool scale_d, int sc
   for (void const* r : d) { p.d.push_back(const_cast<void*>(r)); }
   if (kSanitize) {
     p.site = site_index(me.pc);
-    if (me.index % 128 == 0) { count_instruction(p.site, uint64_t(code.n) << 16 | code.k, name_of); }
+    if (me.index % 128 == 0) {
+      count_instruction(p.site, uint64_t(code.n) << 16 | code.k, name_of);
+      if (!p.from_registers) { take_off(me, tile_of(p, true, *me.cta), 64, code.k, p.site); }
+      take_off(me, tile_of(p, false, *me.cta), code.n, code.k, p.site);
+    }
     check_registers(mine, p);
     mine.watch.begin(p.d, Use::accumulator, p.site);
     mine.watch.begin(p.a_from, Use::operand, p.site);
