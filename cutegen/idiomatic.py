@@ -126,7 +126,7 @@ def _operand(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
     }
 
 
-def _epilogue(plan: KernelPlan) -> dict[str, str]:
+def _epilogue(plan: KernelPlan) -> dict[str, str | bool]:
     """The staging buffer of D, and the copies into and out of it."""
     cfg, output = plan.config, plan.output
     if cfg.epilogue.store != "smem":
@@ -142,6 +142,7 @@ def _epilogue(plan: KernelPlan) -> dict[str, str]:
     return {
         "smem_d": Layout((blk_m, blk_n), (plan.pitch, 1) if n_major else (1, plan.pitch)).cxx(),
         "r2s": _universal(element, gcd(output.vector, per_tile)),
+        "r2s_retiled": all(isinstance(extent, int) for extent in (cfg.tiled_mma.permutation or ())[:2]),
         "s2g": _universal(element, vector),
         "s2g_threads": Layout(
             (across, along) if n_major else (along, across), (along, 1) if n_major else (1, along)

@@ -88,36 +88,46 @@ class _Cost(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Pitches:
-    """Elements from row to row of A, B, C and D in global memory."""
+class _Place:
+    """Where a tile lies in global memory.
 
-    values: dict[str, int] = field(default_factory=dict)
+    Attributes:
+        pitches: Elements from row to row of A, B and D; a mebibyte where they are not said.
+        origin: Its first row, column and element along K.
+    """
 
-    def __call__(self, name: str, size: int) -> int:
-        return self.values.get(name, _ROW // size)
+    pitches: dict[str, int] = field(default_factory=dict)
+    origin: tuple[int, int, int] = (0, 0, 0)
+
+    def pitch(self, name: str, size: int) -> int:
+        return self.pitches.get(name, _ROW // size)
 
 
-def accesses(plan: Plan, leading: dict[str, int] | None = None) -> tuple[Access, ...]:
+def accesses(
+    plan: Plan, leading: dict[str, int] | None = None, origin: tuple[int, int, int] = (0, 0, 0)
+) -> tuple[Access, ...]:
     """Every access of a kernel that costs wavefronts or sectors, beta being 0; none of bulk copies.
 
     Args:
         plan: The kernel.
         leading: Leading strides of ``a``, ``b`` and ``d`` in elements; a mebibyte where they are not said.
+        origin: The first row and column of the tile, and where its k-tile begins: tiles that are no whole
+            sectors wide lie differently on them.
     """
     if not isinstance(plan, KernelPlan):
         return ()
-    pitches = _Pitches(values=leading or {})
-    found: list[Access | None] = [_from_global(plan, operand, pitches) for operand in (plan.a, plan.b)]
-    found += [_into_shared(plan, operand, pitches) for operand in (plan.a, plan.b)]
+    place = _Place(pitches=leading or {}, origin=origin)
+    found: list[Access | None] = [_from_global(plan, operand, place) for operand in (plan.a, plan.b)]
+    found += [_into_shared(plan, operand, place) for operand in (plan.a, plan.b)]
     found += [_from_shared(plan, operand) for operand in (plan.a, plan.b)]
-    found += [_vector(plan, vector) for vector in vectors_of(plan.config)]
-    found += _output(plan, pitches)
+    found += [_vector(plan, vector, place) for vector in vectors_of(plan.config)]
+    found += _output(plan, place)
     return tuple(access for access in found if access is not None)
 
 
 def shared_accesses(plan: KernelPlan, operand: OperandPlan) -> tuple[Access, ...]:
     """An operand's way through shared memory, of a k-tile; rows of global memory are a mebibyte apart."""
-    found = (_into_shared(plan, operand, _Pitches()), _from_shared(plan, operand))
+    found = (_into_shared(plan, operand, _Place()), _from_shared(plan, operand))
     return tuple(access for access in found if access is not None)
 
 
@@ -128,13 +138,15 @@ def _size(plan: KernelPlan, operand: OperandPlan) -> int:
     return dtype(plan.config.operand(operand.which).dtype).bytes
 
 
-def _sources(plan: KernelPlan, operand: OperandPlan, pitches: _Pitches) -> list[list[int]]:
+def _sources(plan: KernelPlan, operand: OperandPlan, place: _Place) -> list[list[int]]:
     """Byte offset in global memory by step and thread, of one k-tile."""
     copy, size = operand.copy, _size(plan, operand)
-    ld = pitches(operand.which, size)
+    ld = place.pitch(operand.which, size)
+    m, n, k_begin = place.origin
+    mn_begin = m if operand.which == "a" else n
     mn_stride, k_stride = (ld, 1) if plan.config.operand(operand.which).major == "k" else (1, ld)
     threads = [
-        (mn * mn_stride + k * k_stride) * size
+        ((mn_begin + mn) * mn_stride + (k_begin + k) * k_stride) * size
         for mn, k in zip(copy.thread_mn.table(), copy.thread_k.table(), strict=True)
     ]
     steps = [
@@ -159,18 +171,18 @@ def _op(copy: GlobalCopy) -> str:
     return "cp.async.cg" if "CACHEGLOBAL" in copy.op else "cp.async.ca"
 
 
-def _from_global(plan: KernelPlan, operand: OperandPlan, pitches: _Pitches) -> Access:
+def _from_global(plan: KernelPlan, operand: OperandPlan, place: _Place) -> Access:
     copy, size = operand.copy, _size(plan, operand)
     return _global(
         f"{'G2R' if copy.view is None else 'G2S'} {operand.which.upper()}",
         _op(copy),
         copy.vector * size,
-        warps(_sources(plan, operand, pitches)),
+        warps(_sources(plan, operand, place)),
         per="k-tile",
     )
 
 
-def _into_shared(plan: KernelPlan, operand: OperandPlan, pitches: _Pitches) -> Access | None:
+def _into_shared(plan: KernelPlan, operand: OperandPlan, place: _Place) -> Access | None:
     copy = operand.copy
     if copy.view is None or _op(copy) == "cp.async.cg":
         return None
@@ -178,7 +190,7 @@ def _into_shared(plan: KernelPlan, operand: OperandPlan, pitches: _Pitches) -> A
     into = warps(targets(plan, operand, copy.view))
     if not copy.asynchronous:
         return _shared(name, "store", width, into, "store", per="k-tile")
-    sources = warps(_sources(plan, operand, pitches))
+    sources = warps(_sources(plan, operand, place))
     costs = [_copied(to, of, width) for to, of in zip(into, sources, strict=True)]
     return _sum(name, "cp.async.ca", "shared", width, "k-tile", costs)
 
@@ -213,23 +225,23 @@ def _from_shared(plan: KernelPlan, operand: OperandPlan) -> Access | None:
 # ---- the output
 
 
-def _output(plan: KernelPlan, pitches: _Pitches) -> Iterator[Access]:
+def _output(plan: KernelPlan, place: _Place) -> Iterator[Access]:
     cfg, output = plan.config, plan.output
     n_major = cfg.d.major == "n"
     size = dtype(cfg.d.dtype or "f32").bytes
     threads = list(zip(output.thread_m.table(), output.thread_n.table(), strict=True))
     registers = list(zip(output.register_m.table(), output.register_n.table(), strict=True))
 
-    def fragments(pitch: int, every: int) -> list[list[int]]:
+    def fragments(pitch: int, every: int, m_begin: int = 0, n_begin: int = 0) -> list[list[int]]:
         m_stride, n_stride = (pitch, 1) if n_major else (1, pitch)
         return [
-            [((m + i) * m_stride + (n + j) * n_stride) * size for m, n in threads]
+            [((m_begin + m + i) * m_stride + (n_begin + n + j) * n_stride) * size for m, n in threads]
             for i, j in registers[::every]
         ]
 
-    ld = pitches("d", size)
+    ld, (m, n, _) = place.pitch("d", size), place.origin
     if cfg.epilogue.store != "smem":
-        stores = warps(fragments(ld, plan.d_vector))
+        stores = warps(fragments(ld, plan.d_vector, m, n))
         yield _global("R2G D", "store", plan.d_vector * size, stores, per="tile")
         return
     staged = warps(fragments(plan.pitch, output.vector))
@@ -237,11 +249,12 @@ def _output(plan: KernelPlan, pitches: _Pitches) -> Iterator[Access]:
     width = plan.d_vector * size
     rows = warps(_rows(plan, lambda row, column: (row * plan.pitch + column) * size))
     yield _shared("S2G D", "load", width, rows, "load", per="tile")
-    lines = warps(_rows(plan, lambda row, column: (row * ld + column) * size))
+    row_begin, column_begin = (m, n) if n_major else (n, m)
+    lines = warps(_rows(plan, lambda row, column: ((row_begin + row) * ld + column_begin + column) * size))
     yield _global("S2G D", "store", width, lines, per="tile")
 
 
-def _vector(plan: KernelPlan, vector: Vector) -> Access:
+def _vector(plan: KernelPlan, vector: Vector, place: _Place) -> Access:
     """A scale or the bias: each thread loads the elements of its rows, or of its columns, one at a time."""
     output, size = plan.output, vector.element.bytes
     places = {
@@ -250,7 +263,8 @@ def _vector(plan: KernelPlan, vector: Vector) -> Access:
         "n": (output.thread_n.table(), output.columns[1].table()),
     }
     threads, elements = places[vector.extent]
-    loads = [[(thread + element) * size for thread in threads] for element in elements]
+    begin = {"1": 0, "m": place.origin[0], "n": place.origin[1]}[vector.extent]
+    loads = [[(begin + thread + element) * size for thread in threads] for element in elements]
     return _global(f"G2R {vector.name}", "load", size, warps(loads), per="tile")
 
 

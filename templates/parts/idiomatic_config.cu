@@ -81,8 +81,10 @@ struct Config {
 
   // The output tile on its way through shared memory, its rows padded against bank conflicts
   using SmemLayoutD = {{ cute.smem_d }};  // (BLK_M,BLK_N)
+//{% if cute.r2s_retiled %}
   using R2SCopyD = decltype(make_tiled_copy_C(
       Copy_Atom<{{ cute.r2s }}, ElementD>{}, TiledMma{}));
+//{% endif %}
   using S2GCopyD = decltype(make_tiled_copy(
       Copy_Atom<{{ cute.s2g }}, ElementD>{},
       {{ cute.s2g_threads }}{},

@@ -34,11 +34,16 @@ CUTE_DEVICE void epilogue(TensorC const& gC, TensorD&& gD, int m_left, int n_lef
   // Registers to shared memory
   Tensor sD = make_tensor(make_smem_ptr(reinterpret_cast<Config::ElementD*>(smem)),
                           Config::SmemLayoutD{});                         // (BLK_M,BLK_N)
+//{% if cute.r2s_retiled %}
   Config::R2SCopyD r2s_copy_d;
   ThrCopy r2s_thr_copy_d = r2s_copy_d.get_slice(thread);
   Tensor tXrD = r2s_thr_copy_d.retile_S(tCrD);                            // (CPY,CPY_M,CPY_N)
   Tensor tXsD = r2s_thr_copy_d.partition_D(sD);                           // (CPY,CPY_M,CPY_N)
   copy(r2s_copy_d, tXrD, tXsD);
+//{% else %}
+  Tensor tCsD = thr_mma.partition_C(sD);                                  // (MMA,MMA_M,MMA_N)
+  copy(tCrD, tCsD);  // NOTE: retile_S takes a thread's values in another order where a permutation mixes them
+//{% endif %}
   __syncthreads();
 
   // Shared to global memory

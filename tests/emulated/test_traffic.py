@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -23,6 +24,7 @@ from cutegen.lint.traffic import accesses, targets, warps
 from cutegen.loader import load
 from cutegen.plan import KernelPlan, plan
 from cutegen.rules import check
+from cutegen.vectors import vectors_of
 from tests.support.cases import config
 from tests.support.emulated import Problem, kernel_of
 
@@ -35,36 +37,61 @@ SEED = int(os.environ.get("CUTEGEN_TRAFFIC_SEED", "0"))
 Costs = dict[tuple[str, str, str, int], tuple[int, int, int]]
 
 
-def counted(report: EmulatorReport) -> Costs:
-    """Requests, cost and ideal cost by space, kind, tensor where it is known, and width."""
+def counted(report: EmulatorReport, planned: KernelPlan) -> Costs:
+    """Requests, cost and ideal cost by space, kind, tensor where it is known, and width.
+
+    Where the compiler loads neighbouring elements of a vector at once, they count one by one.
+    """
+    vectors = {vector.name: vector.element.bytes for vector in vectors_of(planned.config)}
     sums: Costs = defaultdict(lambda: (0, 0, 0))
     for t in report.traffic:
         kind, _, operand = t.kind.partition(" ")
         tensor = operand or (t.tensor if t.space == "global" else "D")
-        key = (t.space, kind, tensor, t.bytes)
+        width = vectors.get(tensor, t.bytes)
+        times = t.bytes // width
+        key = (t.space, kind, tensor, width)
         have = sums[key]
-        sums[key] = (have[0] + t.requests, have[1] + t.cost, have[2] + t.ideal)
+        sums[key] = (have[0] + times * t.requests, have[1] + times * t.cost, have[2] + times * t.ideal)
     return dict(sums)
 
 
-def predicted(planned: KernelPlan, leading: dict[str, int], ctas: int, k_tiles: int) -> Costs:
+def predicted(
+    planned: KernelPlan, leading: dict[str, int], m_tiles: int, n_tiles: int, k_tiles: int
+) -> Costs:
+    """All costs of a launch: the sum over its tiles and, of the loads, over their k-tiles."""
+    blk_m, blk_n, blk_k = planned.tile
+    sums: Costs = defaultdict(lambda: (0, 0, 0))
+    for i, j, t in product(range(m_tiles), range(n_tiles), range(k_tiles)):
+        found = of_a_tile(planned, leading, (i * blk_m, j * blk_n, t * blk_k), first=t == 0)
+        for key, costs in found.items():
+            sums[key] = tuple(map(sum, zip(sums[key], costs, strict=True)))  # type: ignore[assignment]
+    return dict(sums)
+
+
+def of_a_tile(
+    planned: KernelPlan, leading: dict[str, int], origin: tuple[int, int, int], *, first: bool
+) -> Costs:
+    """What one k-tile costs; the first one with what its output tile costs."""
     sums: Costs = {}
-    for access in accesses(planned, leading):
+    for access in accesses(planned, leading, origin):
         kind, tensor = access.name.split()
         if access.space == "global" and not access.op.startswith("cp.async"):
             kind = "R2G" if access.op == "store" else "G2R"
-        times = Fraction(ctas * (k_tiles if access.per == "k-tile" else 1))
-        if kind == "S2R" and planned.double_buffer:  # the last turn fetches the k-block of a next one
-            times += Fraction(ctas, planned.a.fragments.k_blocks)
+        times = Fraction(first or access.per == "k-tile")
+        if (
+            kind == "S2R" and planned.double_buffer and first
+        ):  # the last turn fetches the k-block of a next one
+            times += Fraction(1, planned.a.fragments.k_blocks)
         sum_of = [int(times * one) for one in (access.requests, access.cost, access.ideal)]
-        if kind == "G2S" and access.space == "shared":  # the last turns fill the ring with zeros
-            turns = ctas * ((planned.config.stages or 1) - 1)
+        if kind == "G2S" and access.space == "shared" and first:  # the last turns fill the ring with zeros
+            turns = (planned.config.stages or 1) - 1
             cost, ideal = access.cost, access.ideal
             if access.op == "cp.async.ca":
                 cost, ideal = zeros(planned, tensor)
             filled = (access.requests, cost, ideal)
             sum_of = [one + turns * more for one, more in zip(sum_of, filled, strict=True)]
-        sums[access.space, kind, tensor, access.bytes] = (sum_of[0], sum_of[1], sum_of[2])
+        if times:
+            sums[access.space, kind, tensor, access.bytes] = (sum_of[0], sum_of[1], sum_of[2])
     return sums
 
 
@@ -74,7 +101,7 @@ def zeros(planned: KernelPlan, tensor: str) -> tuple[int, int]:
     assert operand.copy.view is not None
     width = operand.copy.vector * dtype(planned.config.operand(operand.which).dtype).bytes
     requests = warps(targets(planned, operand, operand.copy.view))
-    cost = sum(cp_async_ca_wavefronts(request, [0] * 32, width) for request in requests)
+    cost = sum(cp_async_ca_wavefronts(request, [0] * len(request), width) for request in requests)
     return cost, sum(-(-len(request) * width // 128) for request in requests)
 
 
@@ -88,7 +115,7 @@ def compare(given: GemmConfig, k_tiles: int = 6) -> None:
         name: max(s // x.itemsize for s in x.strides)
         for name, x in (("a", problem.a), ("b", problem.b), ("d", problem.d))
     }
-    assert predicted(planned, leading, 6, k_tiles) == counted(report)
+    assert predicted(planned, leading, 2, 3, k_tiles) == counted(report, planned)
 
 
 PLAIN = {"shape": [8, 32], "stride": [32, 1]}
