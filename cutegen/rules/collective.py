@@ -252,8 +252,7 @@ def collective_unused_fields(facts: Facts) -> Iterator[Finding]:
         "fragment_buffers": given.fragment_buffers,
         "min_blocks": None if given.min_blocks == 1 else given.min_blocks,
     }
-    vectors = {f"epilogue.{name}": getattr(given.epilogue, name) for name in VECTOR_NAMES}
-    for other, fields in (("multistage", stated), ("tma_wgmma", wgmma_fields(given) | vectors)):
+    for other, fields in (("multistage", stated), ("tma_wgmma", wgmma_fields(given))):
         for field, value in fields.items():
             if value is not None:
                 yield Finding(
