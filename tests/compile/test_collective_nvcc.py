@@ -25,6 +25,7 @@ PROBLEM = {
     **{"a": 0x1000, "b": 0x2000, "c": 0x3000, "d": 0x4000, "m": 1000, "n": 504, "k": 1024},
     **{"lda": 1040, "ldb": 1024, "ldc": 1008, "ldd": 1024},
 }
+SCALES = {"scale_a": 0x5004, "scale_b": 0x6008}
 SAMPLE = ROOT / "vllm" / "m16_n1280.yaml"
 OTHERS = [
     p for folder in ("collective", "vllm") for p in sorted((ROOT / folder).glob("*.yaml")) if p != SAMPLE
@@ -80,12 +81,13 @@ def verbs(calls: list[str]) -> list[str]:
 
 def test_its_host_code_makes_maps_and_grid(tmp_path: Path) -> None:
     artifact = build(SAMPLE)
-    refused = {**PROBLEM, "k": 0}
+    problem = {**PROBLEM, **SCALES}
+    refused = {**problem, "k": 0}
     done, single, none, words, calls = drive(
         artifact,
         tmp_path,
-        ("launch", {**PROBLEM, "beta": 0.0, "c": 0}),
-        ("launch", {**PROBLEM, "m": 16, "n": 1, "ldb": 0}),
+        ("launch", {**problem, "beta": 0.0, "c": 0}),
+        ("launch", {**problem, "m": 16, "n": 1, "ldb": 0}),
         ("launch", refused),
         ("error", -6),
     )

@@ -6,6 +6,7 @@ A compilation takes the host compiler about a minute, so one kernel stands for a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,31 @@ from cutegen.render import render
 from tests.support.emulated import Problem, kernel_of
 from tests.support.rule_cases_collective import collective
 
-FOLDER = Path(__file__).parents[2] / "examples" / "collective"
-E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDER = EXAMPLES / "collective"
+S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
+E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
 SLOW: dict[str, GemmConfig] = {
     **{name: cutegen.load(FOLDER / f"{name}.yaml") for name in ("pingpong", "warp_specialized", "e4m3")},
     "cooperative": cutegen.load(FOLDER / "cooperative.yaml"),
     "slow_accumulation": collective(E4M3, tile=[128, 128, 128], fast_accumulation=False),
-    "s8": collective({"a.dtype": "s8", "b.dtype": "s8"}, tile=[64, 128, 128]),
+    "s8": collective(S8, tile=[64, 128, 128]),
     "direct": collective({"epilogue.store": "direct", "d.align": 2}, tile=[64, 128, 64]),
+}
+ALL: dict[str, Any] = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
+TENSORS: dict[str, Any] = {"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}
+SCALED: dict[str, GemmConfig] = {
+    "fp8_rowwise": cutegen.load(FOLDER / "fp8_rowwise.yaml"),
+    "vllm_m16": cutegen.load(EXAMPLES / "vllm" / "m16_n1280.yaml"),
+    "tensors": collective(E4M3 | TENSORS, tile=[128, 128, 128], schedule="cooperative"),
+    "s8_to_s32": collective(S8 | ALL, tile=[64, 128, 128], schedule="pingpong"),
+    "s8_with_f32_c": collective(
+        S8 | ALL | {"d.dtype": "bf16", "c.dtype": "f32", "c.major": "m"},
+        **{"tile": [128, 64, 128], "schedule": "cooperative", "cluster": [2, 1, 1]},
+    ),
+    "stream_k": collective(
+        ALL | {"scheduler.kind": "stream_k"}, tile=[256, 128, 64], schedule="cooperative"
+    ),
 }
 
 #: Parts of tiles; less than a tile; a single row.
@@ -37,7 +55,7 @@ def run(config: GemmConfig) -> None:
         for seed in (0, 1, 5):
             shapes = SHAPES if seed == 0 else SHAPES[:1]
             for shape in shapes:
-                if config.a.major == "m" and shape[0] % 8:
+                if "m" in (config.a.major, config.c.major, config.d.major) and shape[0] % 8:
                     continue
                 problem = Problem(config, *shape, beta=beta, seed=seed)
                 report = problem.run(kernel, seed=seed)
@@ -56,6 +74,12 @@ def test_stream_k_is_exact_and_clean() -> None:
 @pytest.mark.parametrize("name", SLOW)
 def test_it_is_exact_and_clean(name: str) -> None:
     run(SLOW[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_and_bias_are_exact_and_clean(name: str) -> None:
+    run(SCALED[name])
 
 
 FAULTS = {  # a change of the source's host code, which must not pass
