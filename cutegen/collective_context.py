@@ -84,9 +84,10 @@ def _steps(given: dict[VectorName, str]) -> list[dict[str, Any]]:
         steps.append(_step(name, variable, operation, last, right))
         last = (name, variable)
 
-    scales = [name for name in ("scale_a", "scale_b") if given.get(name) == "tensor"]
-    scales += ["scale_a"] if given.get("scale_a") == "row" else []
-    for name in scales:
+    factors: list[VectorName] = [name for name in ("scale_a", "scale_b") if given.get(name) == "tensor"]
+    if given.get("scale_a") == "row":
+        factors.append("scale_a")
+    for name in factors:
         add(last[0] + name[-1].upper(), f"{last[1]}_{name[-1]}", "Times", (_NODES[name], name))
     add("Product", "product", "Times", ("fusion::Sm90AccFetch", "{}"))
     if given.get("scale_b") == "column":

@@ -14,7 +14,6 @@ import jinja2
 from cutegen import settings
 from cutegen.arch import ArchName
 from cutegen.collective_context import collective_context
-from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context

@@ -229,8 +229,8 @@ def collective_fast_accumulation(facts: Facts) -> Iterator[Finding]:
 @rule(
     "collective-vectors",
     "collective",
-    reason="The epilogue that stores D in bulk takes a tree of operations; the one that stores from registers "
-    "takes alpha, beta and C alone.",
+    reason="The epilogue that stores D in bulk takes a tree of operations; the one that stores from "
+    "registers takes alpha, beta and C alone.",
     source="CUTLASS include/cutlass/epilogue/collective/builders/sm90_builder.inl: No-smem builder",
 )
 def collective_vectors(facts: Facts) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ template <class T>
 using OneForEachColumn = fusion::Sm90RowBroadcast<0, Config::TileShape, T, Config::Scale, Stride<_0, _1, _0>, 1, false>;
 
 using Alpha = OneForAll<Config::Scale>;
-using Beta  = OneForAll<Config::Scale>;
+using Beta = OneForAll<Config::Scale>;
 //{% for leaf in vectors.leaves %}
 using {{ leaf.name }} = {{ leaf.kind }}<{{ leaf.element }}>;
 //{% endfor %}

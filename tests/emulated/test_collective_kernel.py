@@ -40,9 +40,7 @@ SCALED: dict[str, GemmConfig] = {
         S8 | ALL | {"d.dtype": "bf16", "c.dtype": "f32", "c.major": "m"},
         **{"tile": [128, 64, 128], "schedule": "cooperative", "cluster": [2, 1, 1]},
     ),
-    "stream_k": collective(
-        ALL | {"scheduler.kind": "stream_k"}, tile=[256, 128, 64], schedule="cooperative"
-    ),
+    "stream_k": collective(ALL | {"scheduler.kind": "stream_k"}, tile=[256, 128, 64], schedule="cooperative"),
 }
 
 #: Parts of tiles; less than a tile; a single row.

@@ -47,7 +47,11 @@ MEMORY: dict[str, tuple[GemmConfig, int, int]] = {
     "narrow": (_pingpong(_E4M3 | {"b.dtype": "e5m2", "d.dtype": "f16"}, [64, 16, 64]), 44, 230656),
     "rows": (_pingpong(_E4M3 | _ROWS, [64, 128, 128]), 8, 214016),
     "columns": (_pingpong(_E4M3 | _ROWS | _COLUMNS, [64, 128, 128]), 8, 214528),
-    "columns_alone": (collective(_S8 | _COLUMNS | {"epilogue.scale_a": "tensor"}, tile=[128, 240, 128]), 4, 223744),
+    "columns_alone": (
+        collective(_S8 | _COLUMNS | {"epilogue.scale_a": "tensor"}, tile=[128, 240, 128]),
+        4,
+        223744,
+    ),
     "single_columns": (_single(_F16 | _COLUMNS | {"d.major": "m"}, [64, 24, 128]), 10, 226304),
     "odd_columns": (_pingpong(_E4M3 | _COLUMNS | {"d.dtype": "e4m3"}, [64, 48, 128]), 15, 220928),
 }
