@@ -81,9 +81,9 @@ def epilogue_tile(cfg: GemmConfig) -> tuple[int, int]:
     """Rows and columns that the epilogue stores at a time."""
     m, n, _ = cfg.tile or (1, 1, 1)
     if cfg.schedule == "cooperative":
-        return min(128, m), gcd(32, n)
+        return min(128, m), gcd(min(32, n), n)
     wide = dtype(cfg.d.dtype or "f32").bits == 8 and n % 64 == 0
-    return min(64, m), gcd(64 if wide else 32, n)
+    return min(64, m), gcd(min(64 if wide else 32, n), n)
 
 
 def swizzle_period(inner_bytes: int) -> int:

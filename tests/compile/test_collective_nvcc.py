@@ -148,11 +148,10 @@ def test_shared_memory_and_stages_are_those_of_the_builders(tmp_path: Path) -> N
         plan = cutegen.plan(config)
         text = cutegen.render(plan).text
         begin, end = text.index(f"namespace {plan.name}"), text.index("static_assert(Gemm::")
-        if not parts:
-            parts.append(text[:begin])
-        parts.append(text[begin:end].replace(plan.name, f"k{index}", 1) + "}\n")
+        parts.append(text[begin:end].replace(plan.name, f"k{index}") + "}\n")
         parts.append(f"__constant__ int bytes{index} = k{index}::Gemm::SharedStorageSize;\n")
         parts.append(f"__constant__ int stages{index} = k{index}::Mainloop::DispatchPolicy::Stages;\n")
+    parts.insert(0, text[:begin])  # with the parameters of the last, which has vectors
     (tmp_path / "types.cu").write_text("".join(parts), encoding="utf-8")
     includes = [f"-I{path}" for path in (tools.cutlass.include, *tools.nvcc.extra_includes)]
     options = ["-std=c++17", "--expt-relaxed-constexpr", "-arch=compute_90a"]
