@@ -236,7 +236,7 @@ def collective_fast_accumulation(facts: Facts) -> Iterator[Finding]:
 def collective_vectors(facts: Facts) -> Iterator[Finding]:
     """D is stored in bulk where there are scales or a bias."""
     cfg = facts.cfg
-    if cfg.epilogue.store != "direct" or cfg.arch not in _ARCHS:
+    if cfg.epilogue.store != "direct" or cfg.arch != "sm_90a":
         return
     aligned = all((out.align or _TMA_ALIGN) >= _TMA_ALIGN for out in (cfg.c, cfg.d))
     for vector in vectors_of(cfg):

@@ -18,6 +18,7 @@ from cutegen.build import Artifact, compile_kernel
 from cutegen.toolchain import find_toolchain
 from cutegen.toolchain.process import run
 from tests.support.collective_variants import MEMORY
+from tests.support.rule_cases_collective import collective
 
 ROOT = Path(__file__).parents[2] / "examples"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -137,6 +138,15 @@ def test_a_workspace_belongs_to_one_launch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", OTHERS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_examples_build(path: Path) -> None:
     build(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_120a"])
+def test_scales_and_bias_build_for_later_gpus(arch: str) -> None:
+    types = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+    vectors = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
+    artifact = compile_kernel(cutegen.render(cutegen.plan(collective(types | vectors, arch=arch))))
+    assert artifact.target == arch
 
 
 @pytest.mark.slow

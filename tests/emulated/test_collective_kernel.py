@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cutegen
@@ -35,7 +36,7 @@ SCALED: dict[str, GemmConfig] = {
     "fp8_rowwise": cutegen.load(FOLDER / "fp8_rowwise.yaml"),
     "vllm_m16": cutegen.load(EXAMPLES / "vllm" / "m16_n1280.yaml"),
     "tensors": collective(E4M3 | TENSORS, tile=[128, 128, 128], schedule="cooperative"),
-    "s8_to_s32": collective(S8 | ALL, tile=[64, 128, 128], schedule="pingpong"),
+    "s8_to_s32": collective(S8 | ALL | {"c.dtype": "f32"}, tile=[64, 128, 128], schedule="pingpong"),
     "s8_with_f32_c": collective(
         S8 | ALL | {"d.dtype": "bf16", "c.dtype": "f32", "c.major": "m"},
         **{"tile": [128, 64, 128], "schedule": "cooperative", "cluster": [2, 1, 1]},
@@ -56,6 +57,8 @@ def run(config: GemmConfig) -> None:
                 if "m" in (config.a.major, config.c.major, config.d.major) and shape[0] % 8:
                     continue
                 problem = Problem(config, *shape, beta=beta, seed=seed)
+                if beta == 0 and problem.c.dtype.kind != "i":  # D stands in for C: NaN, lest it be read
+                    problem.d[...] = np.frombuffer(b"\xff" * problem.d.itemsize, dtype=problem.d.dtype)[0]
                 report = problem.run(kernel, seed=seed)
                 assert report.clean, report.summary()
                 assert problem.exact, (shape, beta, seed)
@@ -81,8 +84,13 @@ def test_scales_and_bias_are_exact_and_clean(name: str) -> None:
 
 
 FAULTS = {  # a change of the source's host code, which must not pass
-    "stride of a": ("stride_of<typename Gemm::StrideA>(lda)", "stride_of<typename Gemm::StrideA>(lda + 8)"),
-    "alpha": ("C::Scale(p.alpha)", "C::Scale(p.beta)"),
+    "stride of a": (
+        SLOW["pingpong"],
+        "stride_of<typename Gemm::StrideA>(lda)",
+        "stride_of<typename Gemm::StrideA>(lda + 8)",
+    ),
+    "alpha": (SLOW["pingpong"], "C::Scale(p.alpha)", "C::Scale(p.beta)"),
+    "scale_b": (SCALED["fp8_rowwise"], "const*>(p.scale_b)", "const*>(p.scale_a)"),
 }
 
 
@@ -93,9 +101,8 @@ def test_faults_of_host_code_are_seen(fault: str) -> None:
 
     from cutegen import emulator
 
-    config = SLOW["pingpong"]
+    config, old, new = FAULTS[fault]
     rendered = render(plan(config))
-    old, new = FAULTS[fault]
     assert rendered.text.count(old) == 1
     kernel = emulator.compile(dataclasses.replace(rendered, text=rendered.text.replace(old, new)))
     problem = Problem(config, 272, 272, 208)
