@@ -8,6 +8,7 @@ from cutegen.config import Operand, Output
 from cutegen.dtypes import dtype
 from cutegen.loader import dump
 from cutegen.plan_collective import CollectivePlan
+from cutegen.vectors import VectorName, formula, vectors_of
 from cutegen.version import __version__
 
 __all__ = ["collective_context"]
@@ -27,6 +28,8 @@ _SCHEDULERS = {
     "stream_k": "StreamKScheduler",
     "static": "PersistentScheduler",
 }
+_KINDS = {"tensor": "OneForAll", "row": "OneForEachRow", "column": "OneForEachColumn"}
+_NODES: dict[VectorName, str] = {"scale_a": "ScaleA", "scale_b": "ScaleB", "bias": "Bias"}
 _ROW_MAJOR = {"a": "k", "b": "n", "c": "n", "d": "n"}  # the major that CUTLASS calls row-major
 
 
@@ -60,18 +63,76 @@ def _epilogue_schedule(plan: CollectivePlan) -> str:
     return "TmaWarpSpecializedCooperative" if cfg.schedule == "cooperative" else "TmaWarpSpecialized"
 
 
+def _step(name: str, variable: str, operation: str, left: tuple[str, str], right: tuple[str, str]) -> Any:
+    return {
+        "name": name,
+        "variable": variable,
+        "operation": operation,
+        "left": left[0],
+        "left_variable": left[1],
+        "right": right[0],
+        "right_variable": right[1],
+    }
+
+
+def _steps(given: dict[VectorName, str]) -> list[dict[str, Any]]:
+    """How inputs are put together, the factors of whole rows first, as in the other mainloops."""
+    last, steps = ("Alpha", "alpha"), []
+
+    def add(name: str, variable: str, operation: str, right: tuple[str, str]) -> None:
+        nonlocal last
+        steps.append(_step(name, variable, operation, last, right))
+        last = (name, variable)
+
+    factors: list[VectorName] = [name for name in ("scale_a", "scale_b") if given.get(name) == "tensor"]
+    if given.get("scale_a") == "row":
+        factors.append("scale_a")
+    for name in factors:
+        add(last[0] + name[-1].upper(), f"{last[1]}_{name[-1]}", "Times", (_NODES[name], name))
+    add("Product", "product", "Times", ("fusion::Sm90AccFetch", "{}"))
+    if given.get("scale_b") == "column":
+        add("ProductB", "product_b", "Times", ("ScaleB", "scale_b"))
+    if "bias" in given:
+        add("Biased", "biased", "Plus", ("Bias", "bias"))
+    return steps
+
+
+def _vectors(plan: CollectivePlan) -> dict[str, Any] | None:
+    """What the template says of scales and bias; None where there are none."""
+    cfg = plan.config
+    vectors = vectors_of(cfg)
+    if not vectors:
+        return None
+    steps = _steps({vector.name: vector.kind for vector in vectors})
+    return {
+        "leaves": [
+            {
+                "name": _NODES[vector.name],
+                "variable": vector.name,
+                "kind": _KINDS[vector.kind],
+                "element": vector.element.cxx,
+            }
+            for vector in vectors
+        ],
+        "steps": steps,
+        "last": steps[-1],
+        "rounds": plan.scale == "f64" and cfg.d.dtype == "s32",
+        "own_registers": cfg.accumulator != plan.scale,
+    }
+
+
 def collective_context(plan: CollectivePlan) -> dict[str, Any]:
     """Every variable that the template uses."""
     cfg = plan.config
     blk_m, blk_n, blk_k = plan.tile
     kind = cfg.scheduler.kind or "persistent"
     return {
-        "title": f"{plan.name}: D = alpha * A * B^T + beta * C",
+        "title": f"{plan.name}: {formula(cfg)}",
         "version": __version__,
         "style": "resolved",
         "config_lines": dump(cfg).rstrip().splitlines(),
         "headers": _HEADERS,
-        "vectors": None,  # the builders' epilogues take neither scales nor a bias
+        "vectors": _vectors(plan),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
         "arch_tag": _ARCH_TAGS[plan.arch],

@@ -14,7 +14,6 @@ import jinja2
 from cutegen import settings
 from cutegen.arch import ArchName
 from cutegen.collective_context import collective_context
-from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.errors import ConfigError
 from cutegen.idiomatic import idiomatic_context
@@ -23,7 +22,7 @@ from cutegen.layout.algebra import Layout
 from cutegen.loader import dump
 from cutegen.plan import CollectivePlan, KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
-from cutegen.vectors import bias_type, vectors_of
+from cutegen.vectors import bias_type, formula, vectors_of
 from cutegen.version import __version__
 from cutegen.wgmma_context import wgmma_context, wgmma_sums, wgmma_vectors
 
@@ -212,7 +211,7 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         own["headers"] = sorted({*own["headers"], "cutlass/arch/memory.h"})  # global_store
     blk_m, blk_n, blk_k = cfg.tile or (0, 0, 0)
     return own | {
-        "title": f"{plan.name}: {_formula(cfg)}",
+        "title": f"{plan.name}: {formula(cfg)}",
         "version": __version__,
         "style": style,
         "config_lines": dump(plan.config).rstrip().splitlines(),
@@ -234,12 +233,6 @@ def context(plan: Plan, style: Style) -> dict[str, Any]:
         "fragment_c": plan.fragment_c.cxx(),
         "vectors": _vectors_context(plan),
     }
-
-
-def _formula(cfg: GemmConfig) -> str:
-    names = [vector.name for vector in vectors_of(cfg)]
-    factors = "".join(f"{name} * " for name in names if name != "bias")
-    return f"D = alpha * {factors}A * B^T{' + bias' if 'bias' in names else ''} + beta * C"
 
 
 def _vectors_context(plan: KernelPlan | WgmmaPlan) -> dict[str, Any] | None:

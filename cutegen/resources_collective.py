@@ -15,6 +15,7 @@ from math import gcd
 from cutegen.arch import arch
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
+from cutegen.vectors import vectors_of
 
 __all__ = [
     "MOST_ACCUMULATORS",
@@ -44,7 +45,7 @@ class CollectiveMemory:
     Attributes:
         stage_bytes: One stage of A and B together.
         stages: Slots of the ring; as many as fit where the config leaves them out, which may be none.
-        epilogue_bytes: Buffers of C and D.
+        epilogue_bytes: Buffers of C and D, and of vectors along N.
         bytes: All of it, barriers included.
     """
 
@@ -80,9 +81,9 @@ def epilogue_tile(cfg: GemmConfig) -> tuple[int, int]:
     """Rows and columns that the epilogue stores at a time."""
     m, n, _ = cfg.tile or (1, 1, 1)
     if cfg.schedule == "cooperative":
-        return min(128, m), gcd(32, n)
+        return min(128, m), gcd(min(32, n), n)
     wide = dtype(cfg.d.dtype or "f32").bits == 8 and n % 64 == 0
-    return min(64, m), gcd(64 if wide else 32, n)
+    return min(64, m), gcd(min(64 if wide else 32, n), n)
 
 
 def swizzle_period(inner_bytes: int) -> int:
@@ -96,8 +97,14 @@ def _alignment(inner_bytes: int) -> int:
     return max(_ALIGN, width * _ATOM_ROWS)
 
 
+def _vector_bytes(cfg: GemmConfig) -> int:
+    """A tile's part of each vector along N; those along M and single elements stay in registers."""
+    columns = (cfg.tile or (1, 1, 1))[1]
+    return sum(_round_up(columns * v.element.bytes, 16) for v in vectors_of(cfg) if v.extent == "n")
+
+
 def _epilogue(cfg: GemmConfig) -> tuple[int, int, int]:
-    """Bytes of the epilogue's buffers, their alignment, and stages of C."""
+    """Bytes of the epilogue's buffers and vectors, the alignment, and stages of C."""
     if cfg.epilogue.store != "tma":
         return 0, 1, 0
     m, n, _ = cfg.tile or (1, 1, 1)
@@ -117,7 +124,8 @@ def _epilogue(cfg: GemmConfig) -> tuple[int, int, int]:
     buffers = rows * columns * stages_c * c.bytes
     if not reuse:
         buffers = _round_up(buffers, d_align) + rows * columns * stages_d * d.bytes
-    return _round_up(_round_up(buffers, align) + 1, align), align, stages_c  # + 1: an empty struct of C++
+    vectors = _vector_bytes(cfg) or 1  # an empty struct of C++
+    return _round_up(_round_up(buffers, align) + vectors, align), align, stages_c
 
 
 def _pipelines(cfg: GemmConfig, stages: int, stages_c: int) -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 from cutegen.config import GemmConfig
 from cutegen.dtypes import DType, DTypeName, dtype
 
-__all__ = ["VECTOR_NAMES", "Vector", "VectorName", "bias_type", "scale_type", "vectors_of"]
+__all__ = ["VECTOR_NAMES", "Vector", "VectorName", "bias_type", "formula", "scale_type", "vectors_of"]
 
 VectorName = Literal["scale_a", "scale_b", "bias"]
 
@@ -70,3 +70,10 @@ def vectors_of(config: GemmConfig) -> tuple[Vector, ...]:
         for name, kind in given.items()
         if kind is not None
     )
+
+
+def formula(config: GemmConfig) -> str:
+    """What the kernel of a resolved config computes, in a line."""
+    names = [vector.name for vector in vectors_of(config)]
+    factors = "".join(f"{name} * " for name in names if name != "bias")
+    return f"D = alpha * {factors}A * B^T{' + bias' if 'bias' in names else ''} + beta * C"

@@ -9,6 +9,10 @@ using namespace cute;
 
 //{% include "parts/collective_config.cu" %}
 
+//{% if vectors %}
+//{% include "parts/collective_fusion.cu" %}
+
+//{% endif %}
 //{% include "parts/collective_gemm.cu" %}
 
 //{% include "parts/collective_arguments.cu" %}

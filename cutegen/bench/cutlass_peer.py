@@ -56,6 +56,7 @@ def collectives(operands: Operands) -> Iterator[tuple[str, GemmConfig]]:
             "tile": (m, n, _K_BYTES // dtype(operands.a).bytes),
             "cluster": (cluster_m, cluster_n, 1),
             "schedule": "cooperative" if schedule == _STREAM_K else schedule,
+            "epilogue": {vector.name: vector.kind for vector in operands.vectors},
         }
         if schedule == _STREAM_K:
             data["scheduler"] = {"kind": _STREAM_K}
@@ -74,7 +75,7 @@ def built(
     """Names of kernels and what makes their launches, or why there is none.
 
     Args:
-        operands: Types and layouts.
+        operands: Types, layouts, scales and bias.
         toolchain: The compiler; found anew when left out. Each kernel takes it about a minute.
         jobs: Compilers at a time.
         progress: As for :func:`cutegen.build_many`.
@@ -82,8 +83,6 @@ def built(
     Raises:
         CutegenError: A kernel was not built.
     """
-    if operands.vectors:
-        return "its builders' epilogues take neither scales nor a bias here"
     found = list(collectives(operands))
     if not found:
         return "CollectiveBuilder has no kernel of these types for sm_90a"
@@ -97,4 +96,4 @@ def built(
 
 
 def _plan(kernel: Kernel, t: Tensors) -> Callable[[], object]:
-    return kernel.plan(t.a, t.b, out=t.d, b_is="nk")
+    return kernel.plan(t.a, t.b, out=t.d, **t.vectors, b_is="nk")

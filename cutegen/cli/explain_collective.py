@@ -36,6 +36,8 @@ def collective_facts(plan: CollectivePlan) -> dict[str, Any]:
 
 def collective_rows(plan: CollectivePlan) -> list[list[str]]:
     """The same as a table."""
+    from cutegen.vectors import vectors_of
+
     found = collective_facts(plan)
     cfg, shared, limit = plan.config, plan.shared, found["smem_limit"]
     rows = [["kernel", plan.name]]
@@ -49,12 +51,14 @@ def collective_rows(plan: CollectivePlan) -> list[list[str]]:
             "cooperative": "2 consumer warpgroups that share a tile, 2 x 1",
         }[cfg.schedule or ""]
         counted = "" if cfg.stages else " (as many as fit)"
+        along_n = any(vector.extent == "n" for vector in vectors_of(cfg))
+        buffers = "C, D and vectors along N" if along_n else "C and D"
         rows.append(["threads", f"{plan.threads}: {who}, and one that loads"])
         rows.append(
             [
                 "shared memory",
                 f"{bytes_text(plan.smem_bytes)}: {shared.stages} x {shared.stage_bytes} B{counted} + "
-                f"{shared.epilogue_bytes} B for C and D; {100 * plan.smem_bytes // limit} % of what a CTA "
+                f"{shared.epilogue_bytes} B for {buffers}; {100 * plan.smem_bytes // limit} % of what a CTA "
                 f"may have on {plan.arch}",
             ]
         )

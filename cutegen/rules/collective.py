@@ -10,7 +10,7 @@ from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either
 from cutegen.rules.tma import wgmma_fields
-from cutegen.vectors import VECTOR_NAMES
+from cutegen.vectors import vectors_of
 
 _BUILDER = "CUTLASS include/cutlass/gemm/collective/builders/"
 _SM90 = f"{_BUILDER}sm90_gmma_builder.inl, sm90_common.inl"
@@ -227,6 +227,28 @@ def collective_fast_accumulation(facts: Facts) -> Iterator[Finding]:
 
 
 @rule(
+    "collective-vectors",
+    "collective",
+    reason="The epilogue that stores D in bulk takes a tree of operations; the one that stores from "
+    "registers takes alpha, beta and C alone.",
+    source="CUTLASS include/cutlass/epilogue/collective/builders/sm90_builder.inl: No-smem builder",
+)
+def collective_vectors(facts: Facts) -> Iterator[Finding]:
+    """D is stored in bulk where there are scales or a bias."""
+    cfg = facts.cfg
+    if cfg.epilogue.store != "direct" or cfg.arch != "sm_90a":
+        return
+    aligned = all((out.align or _TMA_ALIGN) >= _TMA_ALIGN for out in (cfg.c, cfg.d))
+    for vector in vectors_of(cfg):
+        yield Finding(
+            field=f"epilogue.{vector.name}",
+            got=f"{vector.kind} with epilogue.store: direct",
+            need="scales and a bias need epilogue.store: tma, and with it C and D aligned to 16 bytes",
+            fix=f"leave epilogue.{vector.name} out" + (", or use epilogue.store: tma" if aligned else ""),
+        )
+
+
+@rule(
     "collective-unused-fields",
     "collective",
     reason="The builder chooses the operation, layouts in shared memory and copies from tile, types and "
@@ -252,8 +274,7 @@ def collective_unused_fields(facts: Facts) -> Iterator[Finding]:
         "fragment_buffers": given.fragment_buffers,
         "min_blocks": None if given.min_blocks == 1 else given.min_blocks,
     }
-    vectors = {f"epilogue.{name}": getattr(given.epilogue, name) for name in VECTOR_NAMES}
-    for other, fields in (("multistage", stated), ("tma_wgmma", wgmma_fields(given) | vectors)):
+    for other, fields in (("multistage", stated), ("tma_wgmma", wgmma_fields(given))):
         for field, value in fields.items():
             if value is not None:
                 yield Finding(

@@ -234,7 +234,7 @@ def collective_smem(facts: Facts) -> Iterator[Finding]:
     most = collective_memory(cfg.model_copy(update={"stages": None})).stages
     yield Finding(
         field="stages" if most >= 2 else "tile",
-        got=f"{max(2, need.stages)} stages of {need.stage_bytes} B and {need.epilogue_bytes} B for C and D",
+        got=f"{max(2, need.stages)} stages of {need.stage_bytes} B and {need.epilogue_bytes} B of epilogue",
         need=f"{cfg.arch} allows {limit} bytes of shared memory per CTA",
         fix=f"use stages: {most}, the most that fit" if most >= 2 else "use a smaller tile, or tile: auto",
     )

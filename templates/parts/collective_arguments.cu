@@ -50,8 +50,12 @@ inline typename Gemm::Arguments arguments_of(CutegenParams const& p, CutegenMach
   arguments.problem_shape = {p.m, p.n, p.k, 1};
   arguments.mainloop = {static_cast<C::ElementA const*>(p.a), stride_of<typename Gemm::StrideA>(lda),
                         static_cast<C::ElementB const*>(p.b), stride_of<typename Gemm::StrideB>(ldb)};
+//{% if vectors %}
+  arguments.epilogue.thread = fusion_arguments(p);
+//{% else %}
   arguments.epilogue.thread.alpha = C::Scale(p.alpha);
   arguments.epilogue.thread.beta = C::Scale(p.beta);
+//{% endif %}
   arguments.epilogue.ptr_C = static_cast<C::ElementC const*>(reads_c ? p.c : p.d);
   arguments.epilogue.dC = stride_of<typename Gemm::StrideC>(ldc);
   arguments.epilogue.ptr_D = static_cast<C::ElementD*>(p.d);

@@ -2,7 +2,7 @@ using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
     Config::ArchTag, cutlass::arch::OpClassTensorOp, Config::TileShape, Config::ClusterShape,
     cutlass::epilogue::collective::EpilogueTileAuto, Config::Accumulator, Config::Scale,
     Config::ElementC, Config::LayoutC, Config::ALIGN_C,
-    Config::ElementD, Config::LayoutD, Config::ALIGN_D, Config::EpilogueSchedule>::CollectiveOp;
+    Config::ElementD, Config::LayoutD, Config::ALIGN_D, Config::EpilogueSchedule{{ ", Fusion" if vectors }}>::CollectiveOp;
 
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
     Config::ArchTag, cutlass::arch::OpClassTensorOp,

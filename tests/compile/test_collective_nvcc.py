@@ -18,6 +18,7 @@ from cutegen.build import Artifact, compile_kernel
 from cutegen.toolchain import find_toolchain
 from cutegen.toolchain.process import run
 from tests.support.collective_variants import MEMORY
+from tests.support.rule_cases_collective import collective
 
 ROOT = Path(__file__).parents[2] / "examples"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -25,6 +26,7 @@ PROBLEM = {
     **{"a": 0x1000, "b": 0x2000, "c": 0x3000, "d": 0x4000, "m": 1000, "n": 504, "k": 1024},
     **{"lda": 1040, "ldb": 1024, "ldc": 1008, "ldd": 1024},
 }
+SCALES = {"scale_a": 0x5004, "scale_b": 0x6008}
 SAMPLE = ROOT / "vllm" / "m16_n1280.yaml"
 OTHERS = [
     p for folder in ("collective", "vllm") for p in sorted((ROOT / folder).glob("*.yaml")) if p != SAMPLE
@@ -80,12 +82,13 @@ def verbs(calls: list[str]) -> list[str]:
 
 def test_its_host_code_makes_maps_and_grid(tmp_path: Path) -> None:
     artifact = build(SAMPLE)
-    refused = {**PROBLEM, "k": 0}
+    problem = {**PROBLEM, **SCALES}
+    refused = {**problem, "k": 0}
     done, single, none, words, calls = drive(
         artifact,
         tmp_path,
-        ("launch", {**PROBLEM, "beta": 0.0, "c": 0}),
-        ("launch", {**PROBLEM, "m": 16, "n": 1, "ldb": 0}),
+        ("launch", {**problem, "beta": 0.0, "c": 0}),
+        ("launch", {**problem, "m": 16, "n": 1, "ldb": 0}),
         ("launch", refused),
         ("error", -6),
     )
@@ -138,6 +141,15 @@ def test_examples_build(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_120a"])
+def test_scales_and_bias_build_for_later_gpus(arch: str) -> None:
+    types = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+    vectors = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
+    artifact = compile_kernel(cutegen.render(cutegen.plan(collective(types | vectors, arch=arch))))
+    assert artifact.target == arch
+
+
+@pytest.mark.slow
 def test_shared_memory_and_stages_are_those_of_the_builders(tmp_path: Path) -> None:
     """All types in one file, which tells their figures in its PTX; no kernel is compiled."""
     tools = find_toolchain()
@@ -146,11 +158,10 @@ def test_shared_memory_and_stages_are_those_of_the_builders(tmp_path: Path) -> N
         plan = cutegen.plan(config)
         text = cutegen.render(plan).text
         begin, end = text.index(f"namespace {plan.name}"), text.index("static_assert(Gemm::")
-        if not parts:
-            parts.append(text[:begin])
-        parts.append(text[begin:end].replace(plan.name, f"k{index}", 1) + "}\n")
+        parts.append(text[begin:end].replace(plan.name, f"k{index}") + "}\n")
         parts.append(f"__constant__ int bytes{index} = k{index}::Gemm::SharedStorageSize;\n")
         parts.append(f"__constant__ int stages{index} = k{index}::Mainloop::DispatchPolicy::Stages;\n")
+    parts.insert(0, text[:begin])  # with the parameters of the last, which has vectors
     (tmp_path / "types.cu").write_text("".join(parts), encoding="utf-8")
     includes = [f"-I{path}" for path in (tools.cutlass.include, *tools.nvcc.extra_includes)]
     options = ["-std=c++17", "--expt-relaxed-constexpr", "-arch=compute_90a"]

@@ -6,7 +6,9 @@ A compilation takes the host compiler about a minute, so one kernel stands for a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import cutegen
@@ -17,14 +19,29 @@ from cutegen.render import render
 from tests.support.emulated import Problem, kernel_of
 from tests.support.rule_cases_collective import collective
 
-FOLDER = Path(__file__).parents[2] / "examples" / "collective"
-E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDER = EXAMPLES / "collective"
+S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
+E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
 SLOW: dict[str, GemmConfig] = {
     **{name: cutegen.load(FOLDER / f"{name}.yaml") for name in ("pingpong", "warp_specialized", "e4m3")},
     "cooperative": cutegen.load(FOLDER / "cooperative.yaml"),
     "slow_accumulation": collective(E4M3, tile=[128, 128, 128], fast_accumulation=False),
-    "s8": collective({"a.dtype": "s8", "b.dtype": "s8"}, tile=[64, 128, 128]),
+    "s8": collective(S8, tile=[64, 128, 128]),
     "direct": collective({"epilogue.store": "direct", "d.align": 2}, tile=[64, 128, 64]),
+}
+ALL: dict[str, Any] = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
+TENSORS: dict[str, Any] = {"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}
+SCALED: dict[str, GemmConfig] = {
+    "fp8_rowwise": cutegen.load(FOLDER / "fp8_rowwise.yaml"),
+    "vllm_m16": cutegen.load(EXAMPLES / "vllm" / "m16_n1280.yaml"),
+    "tensors": collective(E4M3 | TENSORS, tile=[128, 128, 128], schedule="cooperative"),
+    "s8_to_s32": collective(S8 | ALL | {"c.dtype": "f32"}, tile=[64, 128, 128], schedule="pingpong"),
+    "s8_with_f32_c": collective(
+        S8 | ALL | {"d.dtype": "bf16", "c.dtype": "f32", "c.major": "m"},
+        **{"tile": [128, 64, 128], "schedule": "cooperative", "cluster": [2, 1, 1]},
+    ),
+    "stream_k": collective(ALL | {"scheduler.kind": "stream_k"}, tile=[256, 128, 64], schedule="cooperative"),
 }
 
 #: Parts of tiles; less than a tile; a single row.
@@ -37,9 +54,11 @@ def run(config: GemmConfig) -> None:
         for seed in (0, 1, 5):
             shapes = SHAPES if seed == 0 else SHAPES[:1]
             for shape in shapes:
-                if config.a.major == "m" and shape[0] % 8:
+                if "m" in (config.a.major, config.c.major, config.d.major) and shape[0] % 8:
                     continue
                 problem = Problem(config, *shape, beta=beta, seed=seed)
+                if beta == 0 and problem.c.dtype.kind != "i":  # D stands in for C: NaN, lest it be read
+                    problem.d[...] = np.frombuffer(b"\xff" * problem.d.itemsize, dtype=problem.d.dtype)[0]
                 report = problem.run(kernel, seed=seed)
                 assert report.clean, report.summary()
                 assert problem.exact, (shape, beta, seed)
@@ -58,9 +77,20 @@ def test_it_is_exact_and_clean(name: str) -> None:
     run(SLOW[name])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_and_bias_are_exact_and_clean(name: str) -> None:
+    run(SCALED[name])
+
+
 FAULTS = {  # a change of the source's host code, which must not pass
-    "stride of a": ("stride_of<typename Gemm::StrideA>(lda)", "stride_of<typename Gemm::StrideA>(lda + 8)"),
-    "alpha": ("C::Scale(p.alpha)", "C::Scale(p.beta)"),
+    "stride of a": (
+        SLOW["pingpong"],
+        "stride_of<typename Gemm::StrideA>(lda)",
+        "stride_of<typename Gemm::StrideA>(lda + 8)",
+    ),
+    "alpha": (SLOW["pingpong"], "C::Scale(p.alpha)", "C::Scale(p.beta)"),
+    "scale_b": (SCALED["fp8_rowwise"], "const*>(p.scale_b)", "const*>(p.scale_a)"),
 }
 
 
@@ -71,9 +101,8 @@ def test_faults_of_host_code_are_seen(fault: str) -> None:
 
     from cutegen import emulator
 
-    config = SLOW["pingpong"]
+    config, old, new = FAULTS[fault]
     rendered = render(plan(config))
-    old, new = FAULTS[fault]
     assert rendered.text.count(old) == 1
     kernel = emulator.compile(dataclasses.replace(rendered, text=rendered.text.replace(old, new)))
     problem = Problem(config, 272, 272, 208)

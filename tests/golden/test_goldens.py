@@ -10,7 +10,7 @@ import cutegen
 from cutegen.seal import is_intact, seal
 
 ROOT = Path(__file__).parent.parent.parent
-FOLDERS = ("", "hopper", "collective")
+FOLDERS = ("", "hopper", "collective", "vllm")
 EXAMPLES = sorted(
     p for folder in FOLDERS for p in (ROOT / "examples" / folder).glob("*.yaml") if "matrix" not in p.stem
 )

@@ -10,6 +10,7 @@ import torch
 import cutegen
 from cutegen.device import gpus
 from cutegen.errors import LaunchError
+from cutegen.reference import exact_inputs
 from tests.support.gpu import Case, fits, run_exact
 from tests.support.rule_cases_collective import collective
 
@@ -19,6 +20,11 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).parents[2] / "examples"
 E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+S8 = {"a.dtype": "s8", "b.dtype": "s8"}
+ALL = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
+TENSORS = {"epilogue": {"scale_a": "tensor", "scale_b": "tensor"}}
+OTHER_C = {"d.dtype": "bf16", "c.dtype": "f32", "c.major": "m"}
+SINGLE = E4M3 | ALL | {"d.major": "m", "accumulator": "f16"}
 EXAMPLES = [
     *(p for p in sorted((ROOT / "collective").glob("*.yaml")) if not p.stem.startswith("sm1")),
     *sorted((ROOT / "vllm").glob("*.yaml")),
@@ -26,7 +32,12 @@ EXAMPLES = [
 CASES = [
     *(Case(f"{p.parent.name}-{p.stem}", lambda p=p: cutegen.load(p)) for p in EXAMPLES),
     Case("slow_accumulation", lambda: collective(E4M3, tile=[128, 128, 128], fast_accumulation=False)),
-    Case("s8", lambda: collective({"a.dtype": "s8", "b.dtype": "s8"}, tile=[64, 128, 128])),
+    Case("s8", lambda: collective(S8, tile=[64, 128, 128])),
+    Case("scaled_s8", lambda: collective(S8 | ALL, tile=[64, 128, 128], schedule="pingpong")),
+    Case("scaled_s8_with_f32_c", lambda: collective(S8 | ALL | OTHER_C, tile=[128, 64, 128])),
+    Case("tensors", lambda: collective(E4M3 | TENSORS, tile=[128, 256, 128])),
+    Case("scaled_single", lambda: collective(SINGLE, tile=[64, 16, 256], schedule="warp_specialized")),
+    Case("scaled_stream_k", lambda: collective(ALL | {"scheduler.kind": "stream_k"}, tile=[256, 128, 64])),
     Case("tf32", lambda: collective({"a.dtype": "tf32", "b.dtype": "tf32"}, tile=[128, 128, 32])),
     Case("direct", lambda: collective({"epilogue.store": "direct", "d.align": 2}, tile=[64, 128, 64])),
     Case("f16_accumulator", lambda: collective(E4M3, accumulator="f16", tile=[64, 128, 128])),
@@ -42,6 +53,7 @@ SHAPES = [
     (16, 32, 16),
     (1, 256, 4096),
 ]
+ROWWISE = cutegen.load(ROOT / "collective" / "fp8_rowwise.yaml")
 STREAM_K = cutegen.load(ROOT / "collective" / "stream_k.yaml")
 
 
@@ -51,6 +63,16 @@ def test_it_is_exact(case, kernel_of):
     for seed, shape in enumerate(SHAPES):
         if fits(kernel.config, *shape):
             run_exact(kernel, *shape, seed=seed, beta=float(seed % 2))
+
+
+@pytest.mark.kernels(ROWWISE)
+def test_vectors_begin_at_any_element(kernel_of):
+    kernel = kernel_of(ROWWISE)
+    x = exact_inputs(kernel.config, 304, 176, 256, device="cuda")
+    want = kernel(x.a, x.b, **x.vectors, b_is="nk")
+    for offset in (1, 2, 3):
+        moved = {name: torch.cat([v[:offset], v])[offset:] for name, v in x.vectors.items()}
+        assert torch.equal(kernel(x.a, x.b, **moved, b_is="nk"), want)
 
 
 @pytest.mark.kernels(STREAM_K)

@@ -13,6 +13,8 @@ _F16 = {"a.dtype": "f16", "b.dtype": "f16"}
 _E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
 _S8 = {"a.dtype": "s8", "b.dtype": "s8"}
 _TF32 = {"a.dtype": "tf32", "b.dtype": "tf32"}
+_ROWS = {"epilogue.scale_a": "row"}
+_COLUMNS = {"epilogue.scale_b": "column", "epilogue.bias": "column"}
 _DIRECT: dict[str, Any] = {"epilogue.store": "direct"}
 
 
@@ -43,4 +45,13 @@ MEMORY: dict[str, tuple[GemmConfig, int, int]] = {
     "mn_major": (_pingpong(_F16 | {"a.major": "m", "b.major": "n"}, [128, 96, 48]), 9, 210944),
     "c_of_other_major": (_pingpong({"c.major": "m"}, [128, 64, 64]), 8, 215040),
     "narrow": (_pingpong(_E4M3 | {"b.dtype": "e5m2", "d.dtype": "f16"}, [64, 16, 64]), 44, 230656),
+    "rows": (_pingpong(_E4M3 | _ROWS, [64, 128, 128]), 8, 214016),
+    "columns": (_pingpong(_E4M3 | _ROWS | _COLUMNS, [64, 128, 128]), 8, 214528),
+    "columns_alone": (
+        collective(_S8 | _COLUMNS | {"epilogue.scale_a": "tensor"}, tile=[128, 240, 128]),
+        4,
+        223744,
+    ),
+    "single_columns": (_single(_F16 | _COLUMNS | {"d.major": "m"}, [64, 24, 128]), 9, 203776),
+    "odd_columns": (_pingpong(_E4M3 | _COLUMNS | {"d.dtype": "e4m3"}, [64, 48, 128]), 15, 220928),
 }

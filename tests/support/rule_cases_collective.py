@@ -143,6 +143,20 @@ COLLECTIVE_CASES = [
         "tile",
     ),
     Case(
+        "collective-vectors",
+        collective(_E4M3 | {"epilogue": {"store": "direct", "bias": "column"}}),
+        collective(_E4M3 | {"epilogue": {"store": "tma", "bias": "column"}}),
+        "epilogue.bias",
+        ("epilogue.store: tma",),
+    ),
+    Case(
+        "collective-vectors",
+        collective({"d.align": 4, "epilogue.scale_a": "row"}, tile=[64, 128, 64]),
+        collective({"d.align": 16, "epilogue.scale_a": "row"}, tile=[64, 128, 64]),
+        "epilogue.scale_a",
+        ("leave epilogue.scale_a out",),
+    ),
+    Case(
         "collective-unused-fields",
         collective({"tiled_mma.layout": [2, 1, 1]}),
         collective(),

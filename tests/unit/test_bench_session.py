@@ -367,11 +367,13 @@ def test_cutlass_takes_part_where_its_builders_have_the_types() -> None:
     names = [name for name, _ in collectives(bf16)]
     assert len(names) == len(set(names)) == 16
     assert {"cutlass pingpong 64x128 2x1", "cutlass stream-k 128x256 2x1"} <= set(names)
-    for a, vectors, why in (("f64", (), "no kernel of these types"), ("bf16", ("bias",), "neither scales")):
-        operands = replace(scaled(bias="column") if vectors else bf16, a=a, b=a)  # type: ignore[arg-type]
-        made = PEERS["cutlass"](Asked(operands=operands))
-        assert isinstance(made, str)
-        assert why in made
+    for operands in (scaled(**BOTH), scaled(**BOTH, bias="column"), scaled("s8", scale_b="tensor")):
+        configs = [made for _, made in collectives(operands)]
+        assert len(configs) == 16
+        assert {Operands.of(cutegen.resolve(made)) for made in configs} == {operands}
+    made = PEERS["cutlass"](Asked(operands=replace(bf16, a="f64", b="f64")))
+    assert isinstance(made, str)
+    assert "no kernel of these types" in made
 
 
 def test_vectors_of_a_run() -> None:

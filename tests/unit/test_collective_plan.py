@@ -105,6 +105,18 @@ def test_shared_memory_is_what_cutlass_needs(name: str) -> None:
             ("LayoutA  = cutlass::layout::ColumnMajor",),
         ),
         (collective({"scheduler.raster": "n"}), ("RASTER_ALONG_M = false", "MAX_SWIZZLE    = 8")),
+        (
+            collective(E4M3 | {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}),
+            ("Config::EpilogueSchedule, Fusion>", "Biased = Plus<ProductB, Bias>", "== 120"),
+        ),
+        (
+            collective({"epilogue": {"scale_a": "row", "scale_b": "tensor"}}),
+            ("AlphaB = Times<Alpha, ScaleB>", "AlphaBA = Times<AlphaB, ScaleA>"),
+        ),
+        (
+            collective({"a.dtype": "s8", "b.dtype": "s8", "epilogue.bias": "column"}),
+            ("Fusion = Node<Round, Config::ElementD, Sum>", "FusionCallbacksTraits<gemm_"),
+        ),
         (collective(arch="sm_100a"), ("arch::Sm100;", "KernelScheduleAuto;", "EpilogueScheduleAuto;")),
     ],
     ids=lambda v: v[0] if isinstance(v, tuple) else "",

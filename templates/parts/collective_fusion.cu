@@ -1,0 +1,80 @@
+namespace fusion = cutlass::epilogue::fusion;
+
+// How D comes of the accumulators: a tree of CUTLASS's epilogue nodes, each computed in Config::Scale.
+template <template <class> class Operation, class Output, class... Inputs>
+using Node = fusion::Sm90EVT<
+    fusion::Sm90Compute<Operation, Output, Config::Scale, cutlass::FloatRoundStyle::round_to_nearest>, Inputs...>;
+template <class X, class Y>
+using Times = Node<cutlass::multiplies, Config::Scale, X, Y>;
+template <class X, class Y>
+using Plus = Node<cutlass::plus, Config::Scale, X, Y>;
+
+// Inputs of nodes. Elements of vectors are loaded one by one, as the vectors may begin at any element.
+template <class T>
+using OneForAll = fusion::Sm90ScalarBroadcast<T>;
+template <class T>
+using OneForEachRow = fusion::Sm90ColBroadcast<0, Config::TileShape, T, Config::Scale, Stride<_1, _0, _0>, 1, false>;
+template <class T>
+using OneForEachColumn = fusion::Sm90RowBroadcast<0, Config::TileShape, T, Config::Scale, Stride<_0, _1, _0>, 1, false>;
+
+using Alpha = OneForAll<Config::Scale>;
+using Beta = OneForAll<Config::Scale>;
+//{% for leaf in vectors.leaves %}
+using {{ leaf.name }} = {{ leaf.kind }}<{{ leaf.element }}>;
+//{% endfor %}
+
+//{% for step in vectors.steps %}
+using {{ step.name }} = {{ step.operation }}<{{ step.left }}, {{ step.right }}>;
+//{% endfor %}
+//{% if vectors.rounds %}
+
+// Half to even: CUTLASS converts double to integers by cutting off.
+template <class Elements>
+struct Round {
+  CUTLASS_HOST_DEVICE Elements operator()(Elements x) const {
+    CUTLASS_PRAGMA_UNROLL
+    for (int i = 0; i < Elements::kElements; ++i) { x[i] = rint(x[i]); }
+    return x;
+  }
+};
+using Sum = Node<cutlass::homogeneous_multiply_add, Config::Scale, Beta, fusion::Sm90SrcFetch<Config::ElementC>, {{ vectors.last.name }}>;
+using Fusion = Node<Round, Config::ElementD, Sum>;
+//{% else %}
+using Fusion =
+    Node<cutlass::homogeneous_multiply_add, Config::ElementD, Beta, fusion::Sm90SrcFetch<Config::ElementC>, {{ vectors.last.name }}>;
+//{% endif %}
+
+// Arguments of a node are those of its inputs in their order, and its own, which are none.
+inline typename Fusion::Arguments fusion_arguments(CutegenParams const& p) {
+  typename Alpha::Arguments alpha{{ "{{" }}Config::Scale(p.alpha){{ "}}" }};
+  typename Beta::Arguments beta{{ "{{" }}Config::Scale(p.beta){{ "}}" }};
+//{% for leaf in vectors.leaves %}
+//{% if leaf.kind == "OneForAll" %}
+  typename {{ leaf.name }}::Arguments {{ leaf.variable }}{{ "{{}, {" }}static_cast<{{ leaf.element }} const*>(p.{{ leaf.variable }}){{ "}}" }};
+//{% else %}
+  typename {{ leaf.name }}::Arguments {{ leaf.variable }}{static_cast<{{ leaf.element }} const*>(p.{{ leaf.variable }})};
+//{% endif %}
+//{% endfor %}
+//{% for step in vectors.steps %}
+  typename {{ step.name }}::Arguments {{ step.variable }}{{ "{" }}{{ step.left_variable }}, {{ step.right_variable }}, {}};
+//{% endfor %}
+//{% if vectors.rounds %}
+  return {typename Sum::Arguments{beta, {}, {{ vectors.last.variable }}, {}}, {}};
+//{% else %}
+  return {beta, {}, {{ vectors.last.variable }}, {}};
+//{% endif %}
+}
+//{% if vectors.own_registers %}
+
+}  // namespace {{ name }}
+
+// Elements of C in registers: for a tree of others' CUTLASS takes the type of accumulators, which has not all of C's values.
+template <>
+struct cutlass::epilogue::fusion::FusionCallbacksTraits<{{ name }}::Fusion> : FusionCallbacksTraits<void> {
+  using ElementCompute = {{ name }}::Config::Scale;
+};
+
+namespace {{ name }} {
+
+using namespace cute;
+//{% endif %}
