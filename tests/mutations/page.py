@@ -30,9 +30,7 @@ CUTLASS's CuTe tutorials as they come (`wgmma_sm90.cu` has two faults of its own
 In {lucky} of the {count}, the numbers are right all the same in the plain order of threads, and in {always}
 in all {orders} orders that were run: what finds them is the order of events, not a wrong result. `numbers` in
 the column *found* stands for a fault that shows in wrong numbers only: reading the wrong place is no race.
-Waiting for too few products in `wgmma_sm90.cu` is one, and is a gap: a `cp.async` that overwrites what a
-product in flight still reads is not found. `conflicts` stands for a fault that costs time only, which the
-counts of wavefronts show.
+`conflicts` stands for a fault that costs time only, which the counts of wavefronts show.
 
 {gaps} more faults are known that the emulator does not find; they stand at the end, with changes that look
 like faults and are none, and a test tells when one of them is found after all.
