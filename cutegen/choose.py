@@ -94,7 +94,7 @@ def config_for(problem: Problem, card: Card, *, tuned: bool = True) -> GemmConfi
     """
     bulk = _config(problem, "sm_90a", mainloop="tma_wgmma") if card.cc == 90 else None
     if bulk is not None and not check(bulk):
-        for rule in _RULES if tuned else _RULES[1:]:
+        for rule in (_from_table, *_RULES) if tuned else _RULES:
             found = rule(problem, card)
             if found is not None and not check(found):
                 return found
@@ -187,8 +187,8 @@ def _by_model(problem: Problem, card: Card) -> GemmConfig | None:
     return None
 
 
-#: Each gives a config or leaves the choice to the next.
-_RULES = (_from_table, _swapped, _few_rows, _by_model)
+#: Each gives a config or leaves the choice to the next; a table comes before them.
+_RULES = (_swapped, _few_rows, _by_model)
 
 
 def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], WgmmaSchedule]]:

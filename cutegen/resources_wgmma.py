@@ -9,7 +9,7 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
 from cutegen.vectors import scale_type, vectors_of
-from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M
+from cutegen.wgmma_atoms import WARPGROUP
 
 __all__ = [
     "EPILOGUE_REGISTERS",
@@ -241,7 +241,7 @@ def accumulator_limit(cfg: GemmConfig) -> int:
 
 def operation_registers(cfg: GemmConfig) -> int:
     """32-bit registers of one operation's accumulators in a thread."""
-    return WGMMA_M * warpgroups(cfg).columns * dtype(cfg.accumulator or "f32").bits // (32 * WARPGROUP)
+    return accumulator_registers(cfg) // max(1, warpgroups(cfg).atoms_m)
 
 
 def entry_registers(consumers: int) -> int:

@@ -105,7 +105,7 @@ def _cutlass(asked: Asked) -> list[Contestant] | str:
     found = built(asked.operands, asked.toolchain, asked.jobs, asked.progress)
     if isinstance(found, str):
         return found
-    return [Contestant(name=name, operands=asked.operands, bind=bind) for name, bind in found]
+    return [replace(own(name, kernel), operands=asked.operands, config=None) for name, kernel in found]
 
 
 #: From the name of a peer to what makes its contestants, or says in words why there is none.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
-from cutegen.bench.operands import Operands, Tensors
+from cutegen.bench.operands import Operands
 from cutegen.build import Progress
 from cutegen.building import try_build_many
 from cutegen.config import GemmConfig
@@ -17,8 +16,6 @@ from cutegen.rules import check
 from cutegen.toolchain import Toolchain
 
 __all__ = ["built", "collectives"]
-
-Bind = Callable[[Tensors], Callable[[], object]]
 
 _STREAM_K = "stream_k"
 #: Schedule, rows and columns of a tile, and CTAs of a cluster along M and N.
@@ -58,6 +55,8 @@ def collectives(operands: Operands) -> Iterator[tuple[str, GemmConfig]]:
             "schedule": "cooperative" if schedule == _STREAM_K else schedule,
             "epilogue": {vector.name: vector.kind for vector in operands.vectors},
         }
+        if dtype(operands.a).kind == "float" and dtype(operands.a).bytes == 1:
+            data["fast_accumulation"] = not operands.promoted
         if schedule == _STREAM_K:
             data["scheduler"] = {"kind": _STREAM_K}
         config = GemmConfig(**data)
@@ -71,8 +70,8 @@ def built(
     toolchain: Toolchain | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> list[tuple[str, Bind]] | str:
-    """Names of kernels and what makes their launches, or why there is none.
+) -> list[tuple[str, Kernel]] | str:
+    """Kernels and their names, or why there is none.
 
     Args:
         operands: Types, layouts, scales and bias.
@@ -87,13 +86,9 @@ def built(
     if not found:
         return "CollectiveBuilder has no kernel of these types for sm_90a"
     kernels = try_build_many([config for _, config in found], jobs, progress, toolchain=toolchain)
-    launches: list[tuple[str, Bind]] = []
+    named: list[tuple[str, Kernel]] = []
     for (name, _), kernel in zip(found, kernels, strict=True):
         if isinstance(kernel, CutegenError):
             raise kernel
-        launches.append((name, partial(_plan, kernel)))
-    return launches
-
-
-def _plan(kernel: Kernel, t: Tensors) -> Callable[[], object]:
-    return kernel.plan(t.a, t.b, out=t.d, **t.vectors, b_is="nk")
+        named.append((name, kernel))
+    return named

@@ -1,5 +1,4 @@
 // When a CTA returns, its shared memory is gone. What its peers do there must have happened before.
-#include <memory>
 #include <unordered_map>
 
 #include "cluster.hpp"

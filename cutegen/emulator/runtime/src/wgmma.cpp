@@ -81,21 +81,19 @@ float decode(Type t, void const* p) {
 void read_tile(Tile const& t, Type type, int extent, int k, uint32_t site, std::vector<float>& out) {
   out.resize(size_t(extent * k));
   int const per = 16 / t.element;
-  for (int outer = 0; outer < (t.mn_major ? k : extent); ++outer) {
-    for (int inner = 0; inner < (t.mn_major ? extent : k); inner += per) {
-      int const mn = t.mn_major ? inner : outer, kk = t.mn_major ? outer : inner;
-      uint32_t const address = t.at(mn, kk);
-      if (kSanitize) {
-        if (!check_shared(address, 16, false, "wgmma")) { return; }
-        shared_async_read(address, 16, site, "wgmma");
-      }
-      auto const* p = static_cast<char const*>(shared_pointer(address));
-      for (int e = 0; e < per; ++e) {
-        int const m = t.mn_major ? mn + e : mn, c = t.mn_major ? kk : kk + e;
-        out[size_t(m * k + c)] = decode(type, p + e * t.element);
-      }
+  bool good = true;
+  for_tile(t, extent, k, [&](int mn, int kk, uint32_t address) {
+    if (kSanitize) {
+      good = good && check_shared(address, 16, false, "wgmma");
+      if (!good) { return; }
+      shared_async_read(address, 16, site, "wgmma");
     }
-  }
+    auto const* p = static_cast<char const*>(shared_pointer(address));
+    for (int e = 0; e < per; ++e) {
+      int const m = t.mn_major ? mn + e : mn, c = t.mn_major ? kk : kk + e;
+      out[size_t(m * k + c)] = decode(type, p + e * t.element);
+    }
+  });
 }
 
 // A in registers: as m16n8k16 has it, in the warp's 16 rows.

@@ -42,13 +42,14 @@ struct Tile {
   }
 };
 
-// Calls visit(address) for each 16 bytes of the tile.
+// Calls visit(mn, k, address) for each 16 bytes of the tile and its first element.
 template <class Visit>
 void for_tile(Tile const& t, int extent, int k, Visit visit) {
   int const per = 16 / t.element;
   for (int outer = 0; outer < (t.mn_major ? k : extent); ++outer) {
     for (int inner = 0; inner < (t.mn_major ? extent : k); inner += per) {
-      visit(t.mn_major ? t.at(inner, outer) : t.at(outer, inner));
+      int const mn = t.mn_major ? inner : outer, kk = t.mn_major ? outer : inner;
+      visit(mn, kk, t.at(mn, kk));
     }
   }
 }

@@ -24,7 +24,7 @@ std::vector<Flight> flights;  // oldest first
 
 void take_off(Fiber const& by, Tile const& tile, int extent, int k, uint32_t site) {
   Flight f{&by, tile, extent, k, site, ~0u, 0};
-  for_tile(tile, extent, k, [&](uint32_t at) {
+  for_tile(tile, extent, k, [&](int, int, uint32_t at) {
     f.begin = std::min(f.begin, at);
     f.end = std::max(f.end, at + 16);
   });
@@ -48,7 +48,7 @@ void check_products(uint32_t address, uint32_t bytes, char const* what) {
   for (Flight const& f : flights) {
     if (address + bytes <= f.begin || address >= f.end) { continue; }
     bool hit = false;
-    for_tile(f.tile, f.extent, f.k, [&](uint32_t at) { hit = hit || (at < address + bytes && address < at + 16); });
+    for_tile(f.tile, f.extent, f.k, [&](int, int, uint32_t at) { hit = hit || (at < address + bytes && address < at + 16); });
     if (!hit) { continue; }
     Finding found{"async-in-flight"};
     found.tensor = "shared memory";
