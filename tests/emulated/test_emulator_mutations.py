@@ -144,7 +144,7 @@ def test_race_across_processes_is_found() -> None:
 
 
 def test_what_a_product_in_flight_reads_is_not_overwritten() -> None:
-    """By the thread itself, which no vector clock tells: the tutorial issues its copies behind the products."""
+    """Nor by the thread itself, of which no clock tells: the tutorial copies behind its products."""
     mutation = next(m for m in MUTATIONS if m.name == "wgmma-in-flight")
     found = [f for f in try_mutation(mutation).found if "overwrites what a wgmma is still reading" in f]
     assert any("cp.async" in f and "wgmma_sm90.cu:253" in f for f in found)
