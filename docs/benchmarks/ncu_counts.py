@@ -60,20 +60,21 @@ def run(kernel: cutegen.Kernel, device: str | None) -> None:
     check(kernel.config, out, inputs.a, inputs.b, **inputs.vectors).require()
 
 
-def measured(path: Path) -> dict[str, int]:
-    """The hardware's counts of one launch under ncu."""
-    cutegen.build(cutegen.load(path))  # outside of ncu
+def measured(paths: list[Path]) -> list[dict[str, int]]:
+    """The hardware's counts of one launch of each under ncu."""
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", "regex:^gemm_"]
-    command += ["--metrics", ",".join(METRICS.values()), sys.executable, __file__, "--launch", str(path)]
+    command += ["--metrics", ",".join(METRICS.values()), sys.executable, __file__, "--launch", *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     if done.returncode or len(lines) < 3:
-        raise SystemExit(f"{path}: ncu failed\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise SystemExit(f"ncu failed\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     head, _, *launches = csv.reader(lines)
-    if len(launches) != 1:
-        raise SystemExit(f"{path}: {len(launches)} launches")
-    row = dict(zip(head, launches[0], strict=True))
-    return {name: int(float(row[metric].replace(",", ""))) for name, metric in METRICS.items()}
+    if len(launches) != len(paths):
+        raise SystemExit(f"{len(launches)} launches of {len(paths)} kernels")
+    rows = [dict(zip(head, launch, strict=True)) for launch in launches]
+    return [
+        {name: int(float(row[metric].replace(",", ""))) for name, metric in METRICS.items()} for row in rows
+    ]
 
 
 def main() -> None:
@@ -85,10 +86,11 @@ def main() -> None:
         "--only-emulate", action="store_true", help="no GPU: only write the emulator's counts"
     )
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--launch", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--launch", type=Path, nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.launch:
-        run(cutegen.build(cutegen.load(options.launch)), "cuda:0")
+        for path in options.launch:
+            run(cutegen.build(cutegen.load(path)), "cuda:0")
         return
     paths = options.configs or examples_here()
     examples = (ROOT / "examples").resolve()
@@ -109,8 +111,7 @@ def main() -> None:
     print(f"| kernel, {'x'.join(map(str, SHAPE))} | " + " | ".join(METRICS) + " |")
     print("|---" * (len(METRICS) + 1) + "|")
     both: dict[str, dict[str, dict[str, int]]] = {}
-    for name, path in names.items():
-        theirs = measured(path)
+    for name, theirs in zip(names, measured(list(names.values())), strict=True):
         both[name] = {"emulator": ours[name], "ncu": theirs}
         if options.json:
             options.json.write_text(json.dumps(both, indent=1) + "\n")
