@@ -44,7 +44,7 @@ class CutegenParams(ctypes.Structure):
         ("m", ctypes.c_int32),
         ("n", ctypes.c_int32),
         ("k", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("group", ctypes.c_int32),
         ("alpha", ctypes.c_double),
         ("beta", ctypes.c_double),
         ("scale_a", ctypes.c_void_p),
@@ -82,7 +82,7 @@ class CutegenAttributes(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_int32) for name in _ATTRIBUTES)
 
 
-#: The fields of :class:`CutegenLaunch` in order: a, b, c, d, lda, ldb, ldc, ldd, m, n, k, reserved,
+#: The fields of :class:`CutegenLaunch` in order: a, b, c, d, lda, ldb, ldc, ldd, m, n, k, group,
 #: alpha, beta, scale_a, scale_b, bias, stream, device, flags.
 _LAUNCH = struct.Struct("=4Q4q4i2d4Q2i")
 pack_launch: Callable[..., bytes] = _LAUNCH.pack
@@ -90,7 +90,7 @@ pack_launch: Callable[..., bytes] = _LAUNCH.pack
 if not (ctypes.sizeof(CutegenParams) == 120 and ctypes.sizeof(CutegenLaunch) == _LAUNCH.size == 136):
     raise RuntimeError("CutegenLaunch must be 136 bytes without padding, as cutegen's C header says")
 
-_ABI = 3  # CUTEGEN_ABI of templates/launcher.h
+_ABI = 4  # CUTEGEN_ABI of templates/launcher.h
 MOST_DEVICES = 64  # as the launcher counts them
 UNCHECKED = 1  # a flag of CutegenLaunch: what the launcher would check has been checked here
 _CAPTURE = -2  # cutegen_launch: the module would have to be loaded while a stream is captured

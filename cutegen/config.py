@@ -224,6 +224,11 @@ class Epilogue(_Model):
         default=None,
         description="Likewise of B, one for each column of D, (N,) (column).",
     )
+    overlap: Annotated[bool | None, Auto] = Field(
+        default=None,
+        description="Cooperative warpgroups keep a tile's result in registers and store it beside the "
+        "products of the next tile (tma_wgmma, with bulk stores of elements of 16 bits). Default false.",
+    )
     bias: Annotated[Literal["column"] | None, NoneWord] = Field(
         default=None,
         description="column: (N,), added to each row of D, in D's type or, where D has integers or 8 bits, "

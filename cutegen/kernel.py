@@ -61,6 +61,7 @@ class Kernel:
         backend: Where the kernel runs; left out: CUDA.
         library: What launches it; left out: the shared library of the artifact.
         rebuild: How to build another config in the same way, for :meth:`variant_for`.
+        group: Tiles of a raster group; left out: the config's. See :meth:`with_group`.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Kernel:
         backend: Backend | None = None,
         library: EmulatedLibrary | None = None,
         rebuild: Rebuild | None = None,
+        group: int | None = None,
     ) -> None:
         self.config = config
         self.artifact = artifact
@@ -78,6 +80,7 @@ class Kernel:
         self._launch = self.library.launch
         self._backend = backend
         self._rebuild = rebuild
+        self._group = group
         self._known: SignatureTable | None = None
         self._variants: dict[GemmConfig, Kernel] = {config: self}
         # the latest kernel(a, b, out=d) and kernel(a, b): guard, signature, stream getter, b_is
@@ -278,7 +281,36 @@ class Kernel:
                     "this kernel was not made by cutegen.build, so it cannot build a variant"
                 )
             variant = self._variants[config] = self._rebuild(config)
-        return variant
+        return variant if variant is self or self._group is None else variant.with_group(self._group)
+
+    def with_group(self, group: int) -> Kernel:
+        """This kernel with another raster group: the same library, and nothing is built or loaded again.
+
+        The group is how many tiles are walked along the raster mode before the other advances, as
+        ``scheduler.group``. It changes which tiles run at the same time, and so what the L2 cache holds, but
+        no result (unless CTAs share the k-tiles of an output tile: then the order of sums may change).
+
+        Args:
+            group: From 1 on.
+
+        Raises:
+            ArgumentError: Not such a number.
+        """
+        if isinstance(group, bool) or not isinstance(group, int) or not 1 <= group < 2**31:
+            raise ArgumentError(f"group: must be an integer from 1 to 2^31-1 (got {group!r})")
+        return Kernel(
+            self.config,
+            self.artifact,
+            backend=self._backend,
+            library=self.library if isinstance(self.library, EmulatedLibrary) else None,
+            rebuild=self._rebuild,
+            group=group,
+        )
+
+    @property
+    def group(self) -> int:
+        """Tiles of a raster group: those of ``scheduler.group``, or of :meth:`with_group`."""
+        return self._group or self.config.scheduler.group or 1
 
     def load(self, device: Any = None) -> str:
         """Load the kernel on a device ahead of its first launch, for example before a graph capture.
@@ -305,7 +337,7 @@ class Kernel:
 
     def _table(self) -> SignatureTable:
         if self._known is None:
-            self._known = SignatureTable(self.config, self._backend or cuda_backend())
+            self._known = SignatureTable(self.config, self._backend or cuda_backend(), self._group or 0)
         return self._known
 
     @property

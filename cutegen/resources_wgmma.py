@@ -24,6 +24,7 @@ __all__ = [
     "live_registers",
     "most_stages",
     "operation_registers",
+    "pending_registers",
     "register_split",
     "shared_memory",
     "slot_bytes",
@@ -222,8 +223,8 @@ def sum_sets(cfg: GemmConfig) -> int:
 
 
 def live_registers(cfg: GemmConfig) -> int:
-    """32-bit registers of accumulators and sums of stages."""
-    return accumulator_registers(cfg) * (1 + sum_sets(cfg))
+    """32-bit registers of accumulators, sums of stages, and a result that waits."""
+    return accumulator_registers(cfg) * (1 + sum_sets(cfg)) + pending_registers(cfg)
 
 
 def accumulators_fit(cfg: GemmConfig) -> bool:
@@ -234,9 +235,17 @@ def accumulators_fit(cfg: GemmConfig) -> bool:
 
 
 def accumulator_limit(cfg: GemmConfig) -> int:
-    """What of a consumer's registers is left for accumulators and sums of stages."""
+    """What of a consumer's registers is left for accumulators, sums of stages, and a result that waits."""
     budget = register_split(warpgroups(cfg).count, live_registers(cfg))[1]
-    return budget - EPILOGUE_REGISTERS - (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
+    taken = EPILOGUE_REGISTERS + (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
+    return budget - taken
+
+
+def pending_registers(cfg: GemmConfig) -> int:
+    """32-bit registers of a tile's result that waits for its store: none without ``epilogue.overlap``."""
+    groups = warpgroups(cfg)
+    elements = groups.rows * groups.columns // WARPGROUP
+    return elements * dtype(cfg.d.dtype or "f32").bits // 32 if cfg.epilogue.overlap else 0
 
 
 def operation_registers(cfg: GemmConfig) -> int:

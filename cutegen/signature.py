@@ -141,6 +141,7 @@ class Signature:
         alpha: float,
         beta: float,
         vectors: tuple[int, ...] = (),
+        group: int = 0,
     ) -> bytes:
         """Check addresses and scalars, pack the launch structure and keep it in ``calls``.
 
@@ -169,7 +170,7 @@ class Signature:
         packed = pack_launch(
             *(a, b, c_address, d),
             *(self.a.ld, self.b.ld, self.c.ld if self.c else self.d.ld, self.d.ld),
-            *(self.m, self.n, self.k, 0),
+            *(self.m, self.n, self.k, group),
             *(float(alpha), float(beta)),
             *(places.get(name, 0) for name in VECTOR_NAMES),
             *(stream, self.device, UNCHECKED),
@@ -207,12 +208,13 @@ class SignatureTable:
     Args:
         config: The kernel's resolved config.
         backend: Where the kernel runs.
+        group: Tiles of a raster group; 0: as the config says.
     """
 
-    def __init__(self, config: GemmConfig, backend: Backend) -> None:
+    def __init__(self, config: GemmConfig, backend: Backend, group: int = 0) -> None:
         self.wanted = wanted_operands(config)
         self.vectors = vectors_of(config)
-        self.backend = backend
+        self.backend, self._group = backend, group
         self._tile = config.tile or (1, 1, 1)
         self._guard = make_guard if backend.adopt is None else compared
         #: Found by a call's shapes alone, and to be confirmed by the guard.
@@ -291,7 +293,7 @@ class SignatureTable:
             packed = signature.calls.get(key)
         except TypeError:  # an unhashable scalar: pack() says so
             packed = None
-        return signature.pack(x, y, z, d, stream, alpha, beta, places) if packed is None else packed
+        return packed or signature.pack(x, y, z, d, stream, alpha, beta, places, self._group)
 
     def _make(
         self, a: Any, b: Any, c: Any, out: Any, b_is: BOrder | None, vectors: Sequence[Any]

@@ -71,6 +71,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "cluster_m": cluster[0],
         "cluster_n": cluster[1],
         "split_k": plan.split_k,
+        "overlap": bool(plan.config.epilogue.overlap),
         "stream_k": plan.stream_k,
         "shares": plan.shares,
         "workspace": sums_in_global_memory(plan.config),

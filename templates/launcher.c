@@ -452,7 +452,7 @@ static int32_t launch_kernel(const CutegenLaunch* launch) {
     return refused(CUTEGEN_BAD_ARGUMENT, "%s is %lld, must be from 0 to %lld", "device", launch->device,
                    MAX_DEVICES - 1);
   if (launch->flags & ~CUTEGEN_UNCHECKED) return failed(CUTEGEN_BAD_ARGUMENT, "flags has an unknown bit");
-  if (p->reserved) return failed(CUTEGEN_BAD_ARGUMENT, "reserved is not 0");
+  if (p->group < 0) return failed(CUTEGEN_BAD_ARGUMENT, "group is negative");
   int32_t wrong = check_extents(p);
   if (wrong) return wrong;
   if (p->m == 0 || p->n == 0) return CUTEGEN_OK;

@@ -50,7 +50,7 @@ extern "C" {
 #endif
 
 #ifndef CUTEGEN_ABI
-#define CUTEGEN_ABI 3
+#define CUTEGEN_ABI 4
 
 /* The problem: what to multiply. */
 typedef struct {
@@ -60,7 +60,7 @@ typedef struct {
   void* d;                     /* (M,N) */
   int64_t lda, ldb, ldc, ldd;  /* stride of the mode that is not contiguous, in elements */
   int32_t m, n, k;
-  int32_t reserved;            /* 0 */
+  int32_t group;               /* tiles of a raster group: any number from 1 on, or 0 for the config's */
   double alpha, beta;
   const void* scale_a;         /* of these three those that the kernel takes; the others are null */
   const void* scale_b;
@@ -96,7 +96,7 @@ typedef struct {
 #define CUTEGEN_NO_DRIVER (-1)      /* libcuda.so.1 is missing or too old */
 #define CUTEGEN_CAPTURING (-2)      /* the first launch on a device was made during stream capture */
 #define CUTEGEN_NO_IMAGE (-3)       /* neither the cubin nor the PTX fits the device */
-#define CUTEGEN_BAD_ARGUMENT (-4)   /* no struct, an unknown device or flag, or reserved is not 0 */
+#define CUTEGEN_BAD_ARGUMENT (-4)   /* no struct, an unknown device or flag, or a negative group */
 #define CUTEGEN_GRID_TOO_LARGE (-5) /* D has more tiles than a launch can have CTAs */
 #define CUTEGEN_BAD_EXTENT (-6)     /* m, n or k is negative, or too large to be counted in 32 bits */
 #define CUTEGEN_BAD_POINTER (-7)    /* a matrix or vector that is needed is null, one that is not is given, or A or B is D */
@@ -108,7 +108,7 @@ typedef struct {
 #define CUTEGEN_LOADED_CUBIN 1
 #define CUTEGEN_LOADED_PTX 2
 
-#elif CUTEGEN_ABI != 3
+#elif CUTEGEN_ABI != 4
 #error "headers of two cutegen versions that do not fit together"
 #endif
 

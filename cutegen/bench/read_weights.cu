@@ -11,7 +11,7 @@ struct CutegenParams {
   void const* c;
   void* d;
   int64_t lda, ldb, ldc, ldd;
-  int32_t m, n, k, reserved;
+  int32_t m, n, k, group;
   double alpha, beta;
 };
 static_assert(sizeof(CutegenParams) == 96, "the launcher passes 96 bytes");

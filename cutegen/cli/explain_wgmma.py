@@ -124,6 +124,8 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
     if plan.shared.chunk_columns:
         lines, along = ("rows", "N") if plan.config.swap_ab else ("columns", "M")
         store = f"bulk stores of {plan.shared.chunk_columns} {lines} by 128 B along {along}, transposed"
+    if plan.config.epilogue.overlap:
+        store += ", beside the products of the next tile"
     rows.append(["store D", store])
     if found["sum_sets"]:
         sums = f"{found['sum_sets']} x {found['accumulator_registers']} registers of sums"

@@ -48,7 +48,11 @@ def odd_fields(rng: Random, element: str) -> dict[str, Any]:
         "swap_ab": rng.choice([True, True, False]),
         "pdl": rng.choice([True, False]),
         "cluster": rng.choice([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1], [4, 1, 1]]),
-        "epilogue": {"store": rng.choice(["tma", "tma", "direct"]), **vector_fields(rng)},
+        "epilogue": {
+            "store": rng.choice(["tma", "tma", "direct"]),
+            **({"overlap": True} if rng.random() < 0.4 else {}),
+            **vector_fields(rng),
+        },
         "promote": _unit(element) * rng.choice([1, 2, 4, 4]),
         "scheduler": {
             "kind": rng.choice(["static", "persistent", "stream_k"]),

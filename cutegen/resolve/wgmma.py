@@ -72,7 +72,12 @@ def _depths(cfg: GemmConfig, size: int, swapped: bool) -> list[int]:
 def _schedules(cfg: GemmConfig, tile: Extents, swapped: bool) -> list[ScheduleName]:
     if cfg.schedule is not None:
         return [cfg.schedule]
-    if swapped or (cfg.scheduler.split_k or 1) > 1 or cfg.scheduler.kind == "stream_k":
+    if (
+        swapped
+        or cfg.epilogue.overlap
+        or (cfg.scheduler.split_k or 1) > 1
+        or cfg.scheduler.kind == "stream_k"
+    ):
         return ["cooperative"]
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     if cfg.promote is not None:
@@ -164,7 +169,7 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
     mma, store = cfg.tiled_mma, cfg.epilogue.store
     if cfg.schedule or cfg.promote or cfg.cluster not in (None, (1, 1, 1)) or mma.atom in WGMMA_ATOMS:
         return True
-    if store == "tma" or cfg.scheduler.kind == "persistent":
+    if store == "tma" or cfg.epilogue.overlap or cfg.scheduler.kind == "persistent":
         return True
     if cfg.swap_ab or cfg.pdl or (cfg.scheduler.split_k or 1) > 1 or cfg.scheduler.reduction:
         return True

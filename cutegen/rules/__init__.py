@@ -15,6 +15,7 @@ from cutegen.rules import (  # noqa: F401  # each module registers its rules
     collective_tile,
     epilogue,
     g2s,
+    overlap,
     partition,
     resources,
     s2r,

@@ -234,6 +234,7 @@ def wgmma_fields(given: GemmConfig) -> dict[str, Any]:
         "promote": given.promote,
         "swap_ab": "true" if given.swap_ab else None,
         "pdl": "true" if given.pdl else None,
+        "epilogue.overlap": "true" if given.epilogue.overlap else None,
         "scheduler.split_k": None if given.scheduler.split_k in (None, 1) else given.scheduler.split_k,
         "scheduler.reduction": given.scheduler.reduction,
         **operands,

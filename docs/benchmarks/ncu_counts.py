@@ -63,7 +63,14 @@ def run(kernel: cutegen.Kernel, device: str | None) -> None:
 def measured(paths: list[Path]) -> list[dict[str, int]]:
     """The hardware's counts of one launch of each under ncu."""
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", "regex:^gemm_"]
-    command += ["--metrics", ",".join(METRICS.values()), sys.executable, __file__, "--launch", *map(str, paths)]
+    command += [
+        "--metrics",
+        ",".join(METRICS.values()),
+        sys.executable,
+        __file__,
+        "--launch",
+        *map(str, paths),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     if done.returncode or len(lines) < 3:

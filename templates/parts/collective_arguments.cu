@@ -24,11 +24,11 @@ int64_t leading_of(Layout, int64_t leading, int rows, int columns, int align) {
 }
 
 template <class Scheduler>
-void order_tiles(Scheduler& scheduler) {
+void order_tiles(Scheduler& scheduler, int group) {
   if constexpr (Config::ORDERED) {
     using Order = decltype(scheduler.raster_order);
     scheduler.raster_order = Config::RASTER_ALONG_M ? Order::AlongM : Order::AlongN;
-    scheduler.max_swizzle_size = Config::MAX_SWIZZLE;
+    scheduler.max_swizzle_size = group > 0 ? group : Config::MAX_SWIZZLE;
   }
   if constexpr (Config::STREAM_K) {
     scheduler.decomposition_mode = decltype(scheduler.decomposition_mode)::StreamK;
@@ -62,7 +62,7 @@ inline typename Gemm::Arguments arguments_of(CutegenParams const& p, CutegenMach
   arguments.epilogue.dD = stride_of<typename Gemm::StrideD>(ldd);
   arguments.hw_info.sm_count = machine.multiprocessors;
   arguments.hw_info.max_active_clusters = machine.clusters;
-  order_tiles(arguments.scheduler);
+  order_tiles(arguments.scheduler, p.group);
   return arguments;
 }
 

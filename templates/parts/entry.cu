@@ -4,12 +4,12 @@ extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, {{ nam
   extern __shared__ __align__({{ name }}::Config::SMEM_ALIGN) unsigned char dynamic_smem[];
   uint32_t smem = cute::cast_smem_ptr_to_uint(dynamic_smem);
 
-  // Raster: groups of RASTER_GROUP tiles along one mode; inside a group that mode runs fastest.
+  // Raster: groups of tiles along one mode; inside a group that mode runs fastest.
   int tiles_m = tiles(p.m, Config::BLK_M), tiles_n = tiles(p.n, Config::BLK_N);
   int along   = Config::RASTER_ALONG_M ? tiles_m : tiles_n;
   int across  = Config::RASTER_ALONG_M ? tiles_n : tiles_m;
   int tile    = blockIdx.x;
-  int group   = min(Config::RASTER_GROUP, along);
+  int group   = min(p.group > 0 ? p.group : Config::RASTER_GROUP, along);
   int first   = tile / (group * across) * group;
   int width   = min(group, along - first);
   int rest    = tile - first * across;

@@ -14,7 +14,7 @@ CUTE_DEVICE void gemm_device(CutegenParams const& p, unsigned char* smem) {
                           with_leading_stride<Config::StrideD>(p.ldd));                  // (M,N)
 
   // This CTA's part of them, and what they hold from its first element on
-  auto [m, n] = cta_tile(p.m, p.n);
+  auto [m, n] = cta_tile(p);
   auto cta_coord = make_coord(m, n, _);                                                  // (m,n,k)
   Tensor gA = local_tile(mA, Config::CtaTiler{}, cta_coord, Step<_1, X,_1>{});           // (BLK_M,BLK_K,k)
   Tensor gB = local_tile(mB, Config::CtaTiler{}, cta_coord, Step< X,_1,_1>{});           // (BLK_N,BLK_K,k)

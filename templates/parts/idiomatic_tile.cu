@@ -6,15 +6,15 @@ CUTE_DEVICE Stride with_leading_stride(int64_t ld) {
   return stride;
 }
 
-// The output tile (m,n) of this CTA: groups of RASTER_GROUP tiles along one mode; inside a group that mode
-// runs fastest.
-CUTE_DEVICE auto cta_tile(int m, int n) {
-  int tiles_m = ceil_div(uint32_t(m), uint32_t(Config::BLK_M));
-  int tiles_n = ceil_div(uint32_t(n), uint32_t(Config::BLK_N));
+// The output tile (m,n) of this CTA: groups of tiles along one mode; inside a group that mode runs
+// fastest.
+CUTE_DEVICE auto cta_tile(CutegenParams const& p) {
+  int tiles_m = ceil_div(uint32_t(p.m), uint32_t(Config::BLK_M));
+  int tiles_n = ceil_div(uint32_t(p.n), uint32_t(Config::BLK_N));
   int along   = Config::RASTER_ALONG_M ? tiles_m : tiles_n;
   int across  = Config::RASTER_ALONG_M ? tiles_n : tiles_m;
   int tile    = blockIdx.x;
-  int group   = min(Config::RASTER_GROUP, along);
+  int group   = min(p.group > 0 ? p.group : Config::RASTER_GROUP, along);
   int first   = tile / (group * across) * group;
   int width   = min(group, along - first);
   int rest    = tile - first * across;

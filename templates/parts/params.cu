@@ -9,7 +9,8 @@ struct CutegenParams {
   void const* c;
   void* d;
   int64_t lda, ldb, ldc, ldd;
-  int32_t m, n, k, reserved;
+  int32_t m, n, k;
+  int32_t group;  // tiles of a raster group; 0: as the config says
   double alpha, beta;
 //{% if vectors %}
   void const* scale_a;  // of these three those that the config has

@@ -13,13 +13,43 @@ CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, 
     first += step;
   }
   int stride = Config::PINGPONG ? 2 * step : step;
+//{% if overlap %}
+  Pending pending;
+  uint32_t staging = smem + Config::STAGING_OFFSET;
+  uint32_t ring = staging + threadIdx.x / 32 * Output::SLOTS * Output::SLOT_BYTES;
+//{% endif %}
   wait_for_kernel_before();
   #pragma unroll 1
   for (int tile = first; tile < order.count; tile += stride) {
     int m_begin, n_begin;
-    order.at(tile, cluster, m_begin, n_begin);
+    order.at(p, tile, cluster, m_begin, n_begin);
     auto tCrC = make_tensor<Config::Accumulator>(Config::FragmentC{});  // (MMA,MMA_M)
     turn.wait();
+//{% if overlap %}
+    mainloop(k_tiles, smem_a, smem_b, barriers, cluster, slot, tCrC,
+             [&](int k) { pending.store_beside(maps, ring, k); });
+    finish(barriers, cluster, slot, tCrC);
+    pending.store_rest(maps, ring, k_tiles);
+//{% if vectors %}
+    WithVectors values(p, m_begin, n_begin, staging + Vectors::OFFSET, tCrC);  // alpha among them
+    CutegenParams rest = p;
+    rest.alpha = 1;
+    if (p.beta != 0) {
+      pending.take<true>(rest, m_begin, n_begin, values);
+    } else {
+      pending.take<false>(rest, m_begin, n_begin, values);
+    }
+//{% else %}
+    if (p.beta != 0) {
+      pending.take<true>(p, m_begin, n_begin, tCrC);
+    } else {
+      pending.take<false>(p, m_begin, n_begin, tCrC);
+    }
+//{% endif %}
+  }
+  pending.store_rest(maps, ring, 0);
+}
+//{% else %}
     mainloop(k_tiles, smem_a, smem_b, barriers, cluster, slot, tCrC);
     if (tile + step < order.count) {
       turn.pass();
@@ -38,3 +68,4 @@ CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, 
     }
   }
 }
+//{% endif %}

@@ -31,7 +31,7 @@ CUTE_DEVICE void consume(CutegenParams const& p, CutegenTensorMaps const& maps, 
     }
     if (partials.sum(unit, tCrC)) {
       int m_begin, n_begin;
-      order.at(unit.tile, cluster, m_begin, n_begin);
+      order.at(p, unit.tile, cluster, m_begin, n_begin);
       if (p.beta != 0) {
         store<true>(p, maps, m_begin, n_begin, smem + Config::STAGING_OFFSET, tCrC);
       } else {

@@ -12,7 +12,7 @@ CUTE_DEVICE void produce(CutegenParams const& p, CutegenTensorMaps const& maps, 
   #pragma unroll 1
   for (int tile = first; tile < order.count; tile += step) {
     int m_begin, n_begin;
-    order.at(tile, cluster, m_begin, n_begin);
+    order.at(p, tile, cluster, m_begin, n_begin);
     #pragma unroll 1
     for (int k = 0; k < k_tiles.count; ++k) {
       FullBarrier& full = barriers.full[slot.index];

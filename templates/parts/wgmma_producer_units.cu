@@ -14,7 +14,7 @@ CUTE_DEVICE void produce(CutegenParams const& p, CutegenTensorMaps const& maps, 
   #pragma unroll 1
   while (units.next(unit)) {
     int m_begin, n_begin;
-    order.at(unit.tile, cluster, m_begin, n_begin);
+    order.at(p, unit.tile, cluster, m_begin, n_begin);
     #pragma unroll 1
     for (int k = unit.first; k < unit.first + unit.count; ++k) {
       FullBarrier& full = barriers.full[slot.index];

@@ -66,8 +66,8 @@ struct Cluster {
   }
 };
 
-// The output tiles in the order in which clusters take them: groups of RASTER_GROUP along one mode; inside
-// a group that mode runs fastest.
+// The output tiles in the order in which clusters take them: groups of them along one mode; inside a group
+// that mode runs fastest.
 struct Tiles {
   int along, across, count;
 
@@ -79,8 +79,8 @@ struct Tiles {
   }
 
   // The first row and column of this CTA's tile.
-  CUTE_DEVICE void at(int tile, Cluster const& cluster, int& m_begin, int& n_begin) const {
-    int group = min(Config::RASTER_GROUP, along);
+  CUTE_DEVICE void at(CutegenParams const& p, int tile, Cluster const& cluster, int& m_begin, int& n_begin) const {
+    int group = min(p.group > 0 ? p.group : Config::RASTER_GROUP, along);
     int first = tile / (group * across) * group;
     int width = min(group, along - first);
     int rest  = tile - first * across;

@@ -30,6 +30,9 @@ struct Chunks {
   }
 };
 
+//{% if overlap %}
+//{% include "parts/wgmma_pending.cu" %}
+//{% else %}
 // Two neighbouring accumulators in registers to a warp's chunk, swizzled as the bulk copy expects it.
 template <bool WITH_C, class FragmentC>
 CUTE_DEVICE void stage_chunk(CutegenParams const& p, GlobalC const& global_c, uint32_t buffer, int begin, int width,
@@ -115,6 +118,7 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
     }
   }
 }
+//{% endif %}
 
 // Shared memory must stay until the last bulk store has read it.
 CUTE_DEVICE void drain() {

@@ -1,3 +1,7 @@
+//{% if overlap %}
+using plain::drain;
+using plain::Pending;
+//{% else %}
 // Accumulators meet the vectors, and what comes of them is stored with a factor of 1.
 template <bool WITH_C, class FragmentC>
 CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, int m_begin, int n_begin, uint32_t staging,
@@ -9,3 +13,4 @@ CUTE_DEVICE void store(CutegenParams const& p, CutegenTensorMaps const& maps, in
 }
 
 using plain::drain;
+//{% endif %}

@@ -69,13 +69,13 @@ def test_a_build_among_odd_names(
     monkeypatch.setenv("TMPDIR", str(odd / "tmp"))
     built = compile_kernel(kernel(text="#include <cute/config.hpp>\n" + TINY % {"note": ""}))
     assert built.cubin.read_bytes().startswith(b"\x7fELF")
-    assert ctypes.CDLL(str(built.so)).cutegen_abi() == 3
+    assert ctypes.CDLL(str(built.so)).cutegen_abi() == 4
 
 
 @pytest.mark.usefixtures("cache")
 def test_the_library_loads_without_a_gpu() -> None:
     library = ctypes.CDLL(str(compile_kernel(kernel()).so))
-    assert library.cutegen_abi() == 3
+    assert library.cutegen_abi() == 4
     assert library.cutegen_launch(bytes(136)) == 0  # m is 0: nothing to do
 
 

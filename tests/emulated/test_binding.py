@@ -84,7 +84,7 @@ def test_packed_values_arrive_whole(path, recorder):
     last = recorder.recorder_last().contents
     p = last.p
     assert [p.a, p.b, p.c, p.d, p.lda, p.ldb, p.ldc, p.ldd] == wide
-    assert (p.m, p.n, p.k, p.reserved, p.alpha, p.beta) == (2**31 - 1, 5, 7, 0, 0.1, -1e300)
+    assert (p.m, p.n, p.k, p.group, p.alpha, p.beta) == (2**31 - 1, 5, 7, 0, 0.1, -1e300)
     assert [p.scale_a, p.scale_b, p.bias] == wide[:3]
     assert (last.stream, last.device, last.flags) == (0xFFFF_8000_0000_0010, 1, 0)
 
@@ -147,7 +147,7 @@ def test_other_libraries_are_refused(tmp_path):
     with pytest.raises(LaunchError, match=r"cannot load the kernel library .*nothing.so"):
         KernelLibrary(tmp_path / "nothing.so")
     old = compile_recorder(tmp_path, abi="CUTEGEN_ABI + 1")
-    with pytest.raises(LaunchError, match="its interface is 4, not 3; rebuild it"):
+    with pytest.raises(LaunchError, match="its interface is 5, not 4; rebuild it"):
         KernelLibrary(old)
     (tmp_path / "other").mkdir()
     other = compile_recorder(tmp_path / "other", source="int nothing_{abi}; /* {offsets} */")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import cutegen
+from cutegen.binding import CutegenLaunch
 from cutegen.building import emulated_kernel
 from cutegen.emulated import EmulatedArtifact
 from cutegen.errors import ArgumentError, ConfigError, SanitizerError, ToolchainError
@@ -119,6 +120,28 @@ def test_a_plan_is_checked_once_and_runs_often(f16):
     assert not launch().any()
     assert launch.a is x.a
     assert launch.out is launch()
+
+
+@pytest.mark.parametrize("group", [1, 2, 100])
+def test_another_raster_group(f16, group):
+    x = operands(f16, m=200, n=328)
+    other = f16.with_group(group)
+    assert (other.group, f16.group, other.source) == (group, f16.config.scheduler.group, f16.source)
+    assert check(f16.config, other(x.a, x.b.T), x.a, x.b).ok
+    (signature,) = other._table()._known.values()
+    (packed,) = signature.calls.values()
+    assert CutegenLaunch.from_buffer_copy(packed).p.group == group
+
+
+@pytest.mark.parametrize("group", [0, -1, True, 1.5, 2**31, None])
+def test_no_raster_group(f16, group):
+    with pytest.raises(ArgumentError, match="group: must be an integer from 1"):
+        f16.with_group(group)
+
+
+def test_a_variant_keeps_the_raster_group(f16):
+    a, b = np.zeros((72, 41), np.float16)[:, :40], np.zeros((136, 40), np.float16)
+    assert f16.with_group(3).variant_for(a, b, b_is="nk").group == 3
 
 
 def test_arguments_are_checked_as_on_a_gpu(f16):

@@ -146,7 +146,7 @@ def test_k_of_zero_is_launched(rig: Rig) -> None:
         ({"device": -1}, "device is -1, must be from 0 to 63"),
         ({"device": 64}, "device is 64, must be from 0 to 63"),
         ({"flags": 2}, "flags has an unknown bit"),
-        ({"reserved": 1}, "reserved is not 0"),
+        ({"group": -1}, "group is negative"),
     ],
 )
 def test_bad_arguments(fields: dict[str, int], step: str, rig: Rig) -> None:
@@ -541,7 +541,7 @@ def test_the_description(rig: Rig) -> None:
 
 
 def test_the_abi_version(rig: Rig) -> None:
-    assert rig.run(("abi", None)) == [3]
+    assert rig.run(("abi", None)) == [4]
 
 
 # ---- the library and its header

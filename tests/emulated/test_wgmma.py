@@ -21,6 +21,7 @@ ORDERED = (
     "three_consumers",
     "cluster_of_four",
     "s8_scaled",
+    "overlap_odd_columns",
     "scaled_m_major",
     "promoted",
 )

@@ -65,3 +65,10 @@ def test_expanded_rows(kernel_of):
     b = torch.randint(-1, 2, (256, 128), device="cuda").bfloat16()
     d = kernel_of(CLUSTERED)(a, b, b_is="nk")
     assert torch.equal(d.double(), a.double() @ b.double().t())
+
+
+@pytest.mark.kernels(CLUSTERED)
+def test_any_raster_group(kernel_of):
+    kernel = kernel_of(CLUSTERED)
+    for group in (1, 3, 16, 10_000):
+        run_exact(kernel.with_group(group), 1408, 1152, 192, seed=group)

@@ -101,6 +101,7 @@ KERNELS: dict[str, Kernel] = {
             ("swapped", "swapped_16_rows", "operands swapped, BLK_M 16"),
             ("split", "split_in_two", "cooperative, K split in two"),
             ("split-in-three", "split_in_three_static", "operands swapped, K split in three"),
+            ("overlap", "overlap_odd_columns", "cooperative, stored beside the next tile"),
             ("stream-k", "stream_k", "cooperative, stream-K"),
             ("semaphore", "semaphore_in_two", "cooperative, K split in two, sums in global memory"),
             (

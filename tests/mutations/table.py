@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.hopper_loads import HOPPER_LOADS
+from tests.mutations.hopper_overlap import HOPPER_OVERLAP
 from tests.mutations.hopper_products import HOPPER_PRODUCTS
 from tests.mutations.hopper_ring import HOPPER_RING
 from tests.mutations.hopper_small import HOPPER_SMALL
@@ -23,6 +24,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *HOPPER_PRODUCTS,
     *HOPPER_LOADS,
     *HOPPER_STORE,
+    *HOPPER_OVERLAP,
     *HOPPER_SMALL,
     *HOPPER_SUMS,
     *HOPPER_UNFOUND,

@@ -16,7 +16,7 @@ class Launch(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in "abcd"),
         *((name, ctypes.c_int64) for name in ("lda", "ldb", "ldc", "ldd")),
-        *((name, ctypes.c_int32) for name in ("m", "n", "k", "reserved")),
+        *((name, ctypes.c_int32) for name in ("m", "n", "k", "group")),
         *((name, ctypes.c_double) for name in ("alpha", "beta")),
         *((name, ctypes.c_void_p) for name in ("scale_a", "scale_b", "bias")),
         ("stream", ctypes.c_void_p),

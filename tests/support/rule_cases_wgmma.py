@@ -20,11 +20,25 @@ def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
 _S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
 _E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3", "d.dtype": "bf16"}
 _SEMAPHORE: dict[str, Any] = {"scheduler.split_k": 2, "scheduler.reduction": "semaphore"}
+_OVERLAP: dict[str, Any] = {"epilogue.overlap": True}
 _N_MAJOR: dict[str, Any] = {"b.major": "n"}
 _ROWS_SHARED: dict[str, Any] = {"tiled_mma.layout": [2, 1, 1]}
 
 WGMMA_CASES = [
     Case("wgmma-arch", hopper(arch="sm_80"), hopper(), "arch", ("sm_90a",)),
+    *(
+        Case("overlap", hopper(bad | _OVERLAP, **top), hopper(_OVERLAP), "epilogue.overlap", (word,))
+        for bad, top, word in (
+            ({}, {"schedule": "pingpong"}, "schedule: cooperative"),
+            ({"scheduler.kind": "static"}, {}, "scheduler.kind: persistent"),
+            ({"scheduler.kind": "stream_k"}, {}, "epilogue.overlap: false"),
+            ({"scheduler.split_k": 2}, {"tile": [64, 64, 64]}, "epilogue.overlap: false"),
+            ({"epilogue.store": "direct"}, {}, "epilogue.store: tma"),
+            ({"d.dtype": "f32"}, {}, "bf16, major: n"),
+            ({"d.major": "m"}, {}, "bf16, major: n"),
+        )
+    ),
+    Case("overlap", hopper(_E4M3 | _OVERLAP, promote=128), hopper(_E4M3 | _OVERLAP), "epilogue.overlap"),
     Case("wgmma-types", hopper({"b.dtype": "f16"}), hopper(), "b.dtype", ("b.dtype: bf16",)),
     Case("wgmma-types", hopper(accumulator="f16"), hopper(accumulator="f32"), "accumulator"),
     Case(

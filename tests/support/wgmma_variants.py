@@ -29,6 +29,7 @@ def _types(a: str, b: str | None = None, **more: Any) -> dict[str, Any]:
 F16_OUT = {"d.dtype": "f16"}
 OUT_BF16 = {"d.dtype": "bf16"}
 SCALES = {"epilogue": {"scale_a": "row", "scale_b": "column"}}
+OVERLAP = {"epilogue.overlap": True}
 ALL_VECTORS = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
 VARIANTS: dict[str, GemmConfig] = {
     "pingpong_odd_columns": hopper(tile=[128, 176, 64]),
@@ -56,6 +57,17 @@ VARIANTS: dict[str, GemmConfig] = {
     "e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[256, 128, 256]),
     "s8_u8": hopper(_types("s8", "u8"), tile=[128, 80, 64]),
     "s8_to_s8": hopper(_types("s8", **{"d.dtype": "s8"}), tile=[192, 192, 128]),
+    "overlap": hopper(OVERLAP, tile=[128, 128, 64]),
+    "overlap_odd_columns": hopper(OVERLAP, tile=[192, 176, 64]),
+    "overlap_narrow": hopper(OVERLAP, tile=[64, 24, 64]),
+    "overlap_cluster": hopper(OVERLAP, tile=[128, 256, 64], cluster=[2, 1, 1]),
+    "overlap_two_atoms": hopper(OVERLAP | {"tiled_mma.layout": [1, 1, 1]}, tile=[128, 72, 64]),
+    "overlap_f16_in_f16": hopper(_types("f16", **OVERLAP), accumulator="f16", tile=[192, 96, 64]),
+    "overlap_swapped": hopper({"d.major": "m"} | OVERLAP, tile=[64, 128, 64], swap_ab=True),
+    "overlap_scaled": hopper(
+        _types("e4m3", **OUT_BF16, epilogue={"overlap": True, **ALL_VECTORS["epilogue"]}),
+        tile=[128, 256, 128],
+    ),
     "row_scales": hopper({"epilogue": {"scale_a": "row", "bias": "column"}}, tile=[128, 176, 64]),
     "s8_scaled": hopper(_types("s8", **OUT_BF16, **ALL_VECTORS), tile=[128, 192, 128]),
     "scaled_m_major": hopper({"d.major": "m", **ALL_VECTORS}, tile=[192, 72, 64]),
