@@ -77,8 +77,8 @@ def test_every_shape_of_the_examples_is_in_the_table() -> None:
 
 
 def test_a_near_shape_takes_the_entry_if_its_tile_fits() -> None:
-    assert chosen(8192, 8192, 8192) == ("tma_wgmma", "pingpong", (128, 192), None)
-    assert chosen(8000, 8192, 8192) == ("tma_wgmma", "pingpong", (128, 192), None)
+    assert chosen(8192, 8192, 8192) == ("tma_wgmma", "pingpong", (128, 192), 12)
+    assert chosen(8000, 8192, 8192) == ("tma_wgmma", "pingpong", (128, 192), 12)
     # 5120^3 is near 4096^3, and 128x256 would leave the second half of the last round idle
     assert chosen(5120, 5120, 5120) == ("tma_wgmma", "cooperative", (256, 160), None)
     assert chosen(4096, 4096, 4096, a="f16")[3] == 16
