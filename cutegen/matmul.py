@@ -31,6 +31,7 @@ _MOST_CALLS = 4096  # kinds of calls whose kernel is remembered
 _calls: dict[tuple[Any, ...], Kernel] = {}
 _kernels: dict[tuple[GemmConfig, str], Kernel] = {}
 _building = threading.Lock()
+_GROUP = 8  # tiles of a raster group that kernels are built with
 
 
 def matmul(a: Tensor, b: Tensor, *, out: Tensor | None = None, b_is: BOrder | None = None) -> Tensor:
@@ -106,11 +107,13 @@ def _kernel(a: Any, b: Any, out: Any, b_is: BOrder | None) -> Kernel:
     card = Card(cc=gpu.cc, multiprocessors=gpu.multiprocessors)
     config = resolve(config_for(_problem(a, b, out, b_is), card))  # equal kernels have equal resolved configs
     target = target_for_device(config.arch, divmod(gpu.cc, 10))
+    group = config.scheduler.group or _GROUP
+    config = config.replace(scheduler=config.scheduler.replace(group=_GROUP))  # one build for every group
     with _building:  # equal calls of several threads wait for one build
         kernel = _kernels.get((config, target))
         if kernel is None:
             kernel = _kernels[config, target] = build(config, target=target)
-    return kernel
+    return kernel if group == _GROUP else kernel.with_group(group)
 
 
 def _problem(a: Any, b: Any, out: Any, b_is: BOrder | None) -> Problem:

@@ -14,6 +14,7 @@ import pytest
 import cutegen
 from cutegen.device import Gpu
 from cutegen.errors import ArgumentError, ConfigError
+from cutegen.signature import Signature
 from tests.support import fake_torch
 from tests.support.fake_kernel import make_kernel
 from tests.support.fake_torch import tensor
@@ -163,3 +164,23 @@ def test_what_cannot_be_multiplied(made: SimpleNamespace) -> None:
     ):
         with pytest.raises((ArgumentError, ConfigError), match=message):
             call()
+
+
+def test_raster_groups_share_a_kernel(made: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[cutegen.matmul.__module__]
+    launched: list[int] = []
+    pack = Signature.pack
+    monkeypatch.setattr(
+        Signature,
+        "pack",
+        lambda self, *args: launched.append(args[8] if len(args) > 8 else 0) or pack(self, *args),
+    )
+    choose = module.config_for
+    for group in (16, 24, 8):
+        monkeypatch.setattr(
+            module, "config_for", lambda *args, g=group: choose(*args).replace(scheduler={"group": g})
+        )
+        a, w = tensor((40 + group, 64)), tensor((48, 64))
+        assert right(cutegen.matmul(a, w.t()), a, w.t())
+    assert launched == [16, 24, 0]
+    assert len(made.built) == 1
