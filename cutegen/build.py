@@ -55,6 +55,7 @@ class Artifact:
         target: What the cubin is for, for example ``sm_90``.
         resources: Registers, spills, shared memory.
         cached: Whether it was found rather than built.
+        damaged: What was wrong with the cache's entry that this build replaces; None where it replaces none.
         seconds: How long the compilers took when it was built, in seconds.
     """
 
@@ -71,6 +72,7 @@ class Artifact:
     target: str
     resources: Resources
     cached: bool
+    damaged: str | None = None
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,7 +193,9 @@ def _compile(
     entry, built = cache.fetch(
         _key_parts(rendered, target, tools), job.fill, stopped=lambda: children.stopped
     )
-    return _artifact(entry, tools, cached=not built)
+    return _artifact(
+        entry, tools, cached=not built, damaged=cache.store.damage.get(entry.key) if built else None
+    )
 
 
 def _key_parts(rendered: RenderedKernel, target: str, tools: Toolchain) -> dict[str, Any]:
@@ -213,7 +217,7 @@ def _key_parts(rendered: RenderedKernel, target: str, tools: Toolchain) -> dict[
     }
 
 
-def _artifact(entry: Entry, tools: Toolchain, *, cached: bool) -> Artifact:
+def _artifact(entry: Entry, tools: Toolchain, *, cached: bool, damaged: str | None) -> Artifact:
     name, meta = entry.name, entry.meta
     source = entry.dir / f"{name}.cu"
     return Artifact(
@@ -230,6 +234,7 @@ def _artifact(entry: Entry, tools: Toolchain, *, cached: bool) -> Artifact:
         target=meta["target"],
         resources=Resources(**meta["resources"]),
         cached=cached,
+        damaged=damaged,
         seconds=float(meta.get("seconds", 0.0)),
     )
 

@@ -118,6 +118,7 @@ class Cache:
             CacheError: If neither the store nor a temporary directory can be written.
         """
         key = make_key(parts)
+        self.store.damage.pop(key, None)
         entry = self.lookup(key)
         if entry is not None:
             return entry, False

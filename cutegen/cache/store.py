@@ -37,6 +37,9 @@ class Store:
 
     Args:
         root: The directory.
+
+    Attributes:
+        damage: What was wrong with entries that this object found damaged, by key.
     """
 
     def __init__(self, root: Path) -> None:
@@ -48,6 +51,7 @@ class Store:
         self.damaged = self.base / "damaged"
         self.failed = self.base / "failed"
         self.toolchains = self.base / "toolchains"
+        self.damage: dict[str, str] = {}
 
     def path(self, key: str) -> Path:
         """Where the entry of ``key`` is or would be."""
@@ -61,7 +65,8 @@ class Store:
         """The verified entry of ``key``; a damaged one is moved aside and counts as missing."""
         try:
             entry = read_entry(self.path(key), key)
-        except DamagedEntryError:
+        except DamagedEntryError as error:
+            self.damage[key] = str(error)
             self.set_aside(key)
             return None
         except OSError:  # missing, or not ours to read

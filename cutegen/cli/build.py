@@ -24,7 +24,7 @@ from cutegen.cli.common import (
     style_option,
     target_option,
 )
-from cutegen.cli.console import bold, bytes_text, dim, progress_bar, table
+from cutegen.cli.console import bold, bytes_text, dim, progress_bar, say, table
 from cutegen.errors import CacheError, CutegenError, UnwritableCacheError
 
 if TYPE_CHECKING:
@@ -135,6 +135,12 @@ def _compile(
             )
     except CutegenError as exc:
         results = [exc] * len(todo)
+    built = {result.key: result for result in results if not isinstance(result, CutegenError)}
+    for artifact in built.values():
+        if artifact.damaged:
+            say(
+                f"{artifact.name}: built anew, as the cache's entry was damaged: {artifact.damaged}", err=True
+            )
     for job, result in zip(todo, results, strict=True):
         try:
             _finish(job, result, output)

@@ -78,7 +78,9 @@ def compile_all(
         stale = {o.key for o in outcomes if force and not isinstance(o, CutegenError) and o.cached}
         if stale:
             kept = {key for key in stale if not cache.store.set_aside(key)}
-            outcomes = [_not_replaced(cache) if _key(o) in kept else o for o in build()]
+            again = zip(outcomes, build(), strict=True)
+            outcomes = [second if _key(first) in stale else first for first, second in again]
+            outcomes = [_not_replaced(cache) if _key(o) in kept else o for o in outcomes]
         results.update(zip(members, outcomes, strict=True))
     return [results[index] for index in range(len(kernels))]
 

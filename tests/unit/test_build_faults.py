@@ -18,6 +18,7 @@ from cutegen.errors import CacheError
 from cutegen.toolchain import find_toolchain
 from tests.support.build_fakes import Fakes, kernel, make_fakes
 from tests.support.build_process import race, start
+from tests.support.cli import GOOD, document, invoke
 
 
 @pytest.fixture
@@ -81,9 +82,32 @@ def test_a_damaged_entry_heals(file: str, damage: str, fakes: Fakes) -> None:
         path.write_bytes(data)
     healed = compile_kernel(kernel())
     assert not healed.cached
+    assert str(first.dir) in str(healed.damaged)
+    assert file in str(healed.damaged)
     assert healed.so.read_text() == "a library\n"
-    assert compile_kernel(kernel()).cached
+    again = compile_kernel(kernel())
+    assert (again.cached, again.damaged) == (True, None)
     assert fakes.runs == 2
+
+
+def test_the_command_says_that_an_entry_was_damaged(fakes: Fakes, tmp_path: Path) -> None:
+    configs = [str(tmp_path / name) for name in ("good.yaml", "same.yaml", "other.yaml")]
+    for path, stages in zip(configs, (3, 3, 4), strict=True):
+        Path(path).write_text(GOOD.replace("stages: 3", f"stages: {stages}"), encoding="utf-8")
+    first = document("build", *configs, "--json")["configs"]
+    assert [c["damaged"] for c in first] == [None] * 3
+    Path(first[0]["so"]).write_text("a libr")
+    found = invoke("build", *configs)
+    assert found.exit_code == 0, found.output
+    (said,) = [line for line in found.stderr.splitlines() if "damaged" in line]
+    assert said.startswith(
+        f"{first[0]['name']}: built anew, as the cache's entry was damaged: {first[0]['so']}"
+    )
+    assert "damaged" not in invoke("build", *configs).stderr
+    Path(first[0]["so"]).write_text("a libr")
+    forced = document("build", *configs, "--force", "--json")["configs"]
+    assert [c["cached"] for c in forced] == [False] * 3
+    assert [first[0]["so"] in str(c["damaged"]) for c in forced] == [True, True, False]
 
 
 def test_a_whole_cache_that_vanishes(fakes: Fakes) -> None:
