@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,7 +138,7 @@ def _cases(configs: Sequence[str]) -> list[tuple[str, Any]]:
     found, faults = [], []
     for case in matrix.cases:
         try:
-            found.append((_short(case.id), planned(case.loaded)))
+            found.append((case.short, planned(case.loaded)))
         except ConfigError as error:
             if case.illegal != "skip":
                 faults.append(error)
@@ -148,11 +147,6 @@ def _cases(configs: Sequence[str]) -> list[tuple[str, Any]]:
     if not found:
         raise ConfigError(f"{' '.join(configs)}: must have a case that can work (got none)")
     return found
-
-
-def _short(case: str) -> str:
-    """``pingpong 128x192x64`` of ``schedule=pingpong,tile=128x192x64``; other values keep their names."""
-    return re.sub(r"\b(tile|schedule|mainloop)=", "", case).replace(",", " ")
 
 
 def _contestants(

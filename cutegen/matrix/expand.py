@@ -28,6 +28,7 @@ import copy
 import hashlib
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -78,6 +79,11 @@ class Case:
     values: Mapping[str, Any]
     loaded: LoadedConfig
     illegal: Literal["fail", "skip"] | None = None
+
+    @property
+    def short(self) -> str:
+        """``pingpong 128x192x64`` of ``schedule=pingpong,tile=128x192x64``; other values keep their names."""
+        return re.sub(r"\b(tile|schedule|mainloop)=", "", self.id).replace(",", " ")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from cutegen.choose import Card, Problem, config_for
-from cutegen.cli.bench import _short
 from cutegen.config import GemmConfig
 from cutegen.matrix import load_files
 from cutegen.resolve import resolve
@@ -27,7 +26,7 @@ Key = tuple[int, int, int, str]
 def kernels(path: Path) -> dict[GemmConfig, str]:
     """The name in a CSV of each resolved config of a matrix file."""
     cases = load_files([path]).cases
-    return {plain(case.loaded.config): _short(case.id) for case in cases}
+    return {plain(case.loaded.config): case.short for case in cases}
 
 
 def plain(config: GemmConfig) -> GemmConfig:
