@@ -97,11 +97,16 @@ def _steps(given: dict[VectorName, str]) -> list[dict[str, Any]]:
     return steps
 
 
-def _vectors(plan: CollectivePlan) -> dict[str, Any] | None:
-    """What the template says of scales and bias; None where there are none."""
+def _rounds(plan: CollectivePlan) -> bool:
+    """Whether D's integers must be rounded before CUTLASS converts them."""
+    return plan.scale == "f64" and plan.config.d.dtype == "s32"
+
+
+def _tree(plan: CollectivePlan) -> dict[str, Any] | None:
+    """The nodes of an epilogue that CUTLASS has not by itself; None where its own is right."""
     cfg = plan.config
     vectors = vectors_of(cfg)
-    if not vectors:
+    if not vectors and (cfg.epilogue.store == "direct" or not _rounds(plan)):
         return None
     steps = _steps({vector.name: vector.kind for vector in vectors})
     return {
@@ -116,7 +121,7 @@ def _vectors(plan: CollectivePlan) -> dict[str, Any] | None:
         ],
         "steps": steps,
         "last": steps[-1],
-        "rounds": plan.scale == "f64" and cfg.d.dtype == "s32",
+        "rounds": _rounds(plan),
         "own_registers": cfg.accumulator != plan.scale,
     }
 
@@ -126,13 +131,16 @@ def collective_context(plan: CollectivePlan) -> dict[str, Any]:
     cfg = plan.config
     blk_m, blk_n, blk_k = plan.tile
     kind = cfg.scheduler.kind or "persistent"
+    tree = _tree(plan)
     return {
         "title": f"{plan.name}: {formula(cfg)}",
         "version": __version__,
         "style": "resolved",
         "config_lines": dump(cfg).rstrip().splitlines(),
         "headers": _HEADERS,
-        "vectors": _vectors(plan),
+        "vectors": vectors_of(cfg),
+        "tree": tree,
+        "combination": tree is None and _rounds(plan),
         "name": plan.name,
         "kernel": f"{plan.name}_kernel",
         "arch_tag": _ARCH_TAGS[plan.arch],

@@ -9,8 +9,11 @@ using namespace cute;
 
 //{% include "parts/collective_config.cu" %}
 
-//{% if vectors %}
+//{% if tree %}
 //{% include "parts/collective_fusion.cu" %}
+
+//{% elif combination %}
+//{% include "parts/collective_combination.cu" %}
 
 //{% endif %}
 //{% include "parts/collective_gemm.cu" %}

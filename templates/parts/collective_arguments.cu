@@ -50,7 +50,7 @@ inline typename Gemm::Arguments arguments_of(CutegenParams const& p, CutegenMach
   arguments.problem_shape = {p.m, p.n, p.k, 1};
   arguments.mainloop = {static_cast<C::ElementA const*>(p.a), stride_of<typename Gemm::StrideA>(lda),
                         static_cast<C::ElementB const*>(p.b), stride_of<typename Gemm::StrideB>(ldb)};
-//{% if vectors %}
+//{% if tree %}
   arguments.epilogue.thread = fusion_arguments(p);
 //{% else %}
   arguments.epilogue.thread.alpha = C::Scale(p.alpha);

@@ -1,8 +1,16 @@
+//{% if combination %}
+// What the builder makes of this schedule, but for the combination.
+using Epilogue = cutlass::epilogue::collective::detail::Sm90TmaWarpSpecializedAdapter<
+    cutlass::epilogue::collective::DefaultEpilogue<
+        Config::ElementC, cutlass::detail::TagToStrideC_t<Config::LayoutC>,
+        cutlass::detail::TagToStrideC_t<Config::LayoutD>, Rounded, cutlass::gemm::EpilogueDefault>>;
+//{% else %}
 using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
     Config::ArchTag, cutlass::arch::OpClassTensorOp, Config::TileShape, Config::ClusterShape,
     cutlass::epilogue::collective::EpilogueTileAuto, Config::Accumulator, Config::Scale,
     Config::ElementC, Config::LayoutC, Config::ALIGN_C,
-    Config::ElementD, Config::LayoutD, Config::ALIGN_D, Config::EpilogueSchedule{{ ", Fusion" if vectors }}>::CollectiveOp;
+    Config::ElementD, Config::LayoutD, Config::ALIGN_D, Config::EpilogueSchedule{{ ", Fusion" if tree }}>::CollectiveOp;
+//{% endif %}
 
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
     Config::ArchTag, cutlass::arch::OpClassTensorOp,

@@ -150,6 +150,18 @@ def test_scales_and_bias_build_for_later_gpus(arch: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("patches", "arch"),
+    [({}, "sm_90a"), ({"epilogue.store": "direct", "c.dtype": "f32"}, "sm_90a"), ({}, "sm_100a")],
+    ids=["tma", "direct", "sm_100a"],
+)
+def test_rounded_integers_build(patches: dict[str, Any], arch: str) -> None:
+    config = collective({"a.dtype": "s8", "b.dtype": "s8"} | patches, arch=arch, tile=[128, 128, 128])
+    resources = compile_kernel(cutegen.render(cutegen.plan(config))).resources
+    assert resources.spill_stores == resources.spill_loads == 0
+
+
+@pytest.mark.slow
 def test_shared_memory_and_stages_are_those_of_the_builders(tmp_path: Path) -> None:
     """All types in one file, which tells their figures in its PTX; no kernel is compiled."""
     tools = find_toolchain()

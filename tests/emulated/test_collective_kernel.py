@@ -14,7 +14,9 @@ import pytest
 import cutegen
 from cutegen.config import GemmConfig
 from cutegen.errors import LaunchError
+from cutegen.numerics import storage
 from cutegen.plan import plan
+from cutegen.reference import check, exact_inputs
 from cutegen.render import render
 from tests.support.emulated import Problem, kernel_of
 from tests.support.rule_cases_collective import collective
@@ -81,6 +83,35 @@ def test_it_is_exact_and_clean(name: str) -> None:
 @pytest.mark.parametrize("name", SCALED)
 def test_scales_and_bias_are_exact_and_clean(name: str) -> None:
     run(SCALED[name])
+
+
+INTEGERS: dict[str, GemmConfig] = {
+    "s32": collective(S8, tile=[64, 128, 128], schedule="pingpong"),
+    "s32_from_registers": collective(
+        S8 | {"epilogue.store": "direct", "c.dtype": "f32"}, tile=[128, 64, 128], schedule="cooperative"
+    ),
+    "s8": collective(S8 | {"d.dtype": "s8"}, tile=[64, 128, 128], schedule="warp_specialized"),
+    "u8": collective(
+        {"a.dtype": "u8", "b.dtype": "u8", "d.dtype": "u8"}, tile=[64, 128, 128], schedule="pingpong"
+    ),
+}
+FACTORS = ((0.5, 0.0), (-0.5, 1.5), (0.25, 0.0), (2.0**27, 0.0), (-(2.0**27), 2.0**30), (0.3, 0.7))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_are_rounded_and_saturate(name: str) -> None:
+    """Halves to even, bit for bit; what lies between two integers, to the nearer one."""
+    config = plan(INTEGERS[name]).config
+    kernel = kernel_of(config)
+    x = exact_inputs(config, 100, 96, 144, seed=3)
+    for alpha, beta in FACTORS:
+        d = np.full((100, 96), 77, dtype=storage(config.d.dtype or "s32"))
+        report = kernel.run(x.a, x.b, d, x.c, alpha=alpha, beta=beta)
+        assert report.clean, report.summary()
+        exact = alpha != 0.3
+        found = check(config, d, x.a, x.b, x.c, alpha=alpha, beta=beta, exact=exact)
+        assert found.ok, (alpha, beta, str(found))
 
 
 FAULTS = {  # a change of the source's host code, which must not pass

@@ -46,6 +46,11 @@ def rewritten(text: str) -> str:
         ),
         ('"cp.async.wait_group %0;" :: "n"(N)', "cge::cp_async_wait(cge::bits<uint32_t>(N))"),
         ('"bar.sync %[id], 64;" :: [id] "r"(x)', "cge::bar_sync(cge::bits<uint32_t>(x), uint32_t(64))"),
+        (
+            '"cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;" : "=r"(y) : "r"(a), "r"(b)',
+            "cge::put(y, cge::pack(cge::Cvt::s8, int32_t(cge::bits<uint32_t>(a)), "
+            "int32_t(cge::bits<uint32_t>(b)), uint32_t(0)))",
+        ),
         ('"tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x)', 'cge::unsupported("tanh.approx.f32")'),
         ('"" ::: "memory"', "void(0)"),
     ],

@@ -44,6 +44,11 @@ CASES = [
     Case("slices_of_two_rows", lambda: collective(tile=[128, 16, 64], cluster=[8, 1, 1])),
     Case("raster_n", lambda: collective({"scheduler.raster": "n"}, cluster=[1, 2, 1])),
 ]
+INTEGERS = [
+    Case("s32", lambda: collective(S8, tile=[64, 128, 128])),
+    Case("s32_from_registers", lambda: collective(S8 | {"epilogue.store": "direct"}, tile=[64, 128, 128])),
+    Case("s8", lambda: collective(S8 | {"d.dtype": "s8"}, tile=[64, 128, 128])),
+]
 SHAPES = [
     (256, 512, 64),
     (1024, 1024, 1024),
@@ -63,6 +68,13 @@ def test_it_is_exact(case, kernel_of):
     for seed, shape in enumerate(SHAPES):
         if fits(kernel.config, *shape):
             run_exact(kernel, *shape, seed=seed, beta=float(seed % 2))
+
+
+@pytest.mark.parametrize("case", INTEGERS, ids=str)
+def test_integers_are_rounded_half_to_even_and_saturate(case, kernel_of):
+    kernel = kernel_of(case.config)
+    for seed, (alpha, beta) in enumerate([(0.5, 0.0), (-0.5, 1.5), (0.25, 0.0), (2.0**27, 0.0)]):
+        run_exact(kernel, 304, 2112, 512, seed=seed, alpha=alpha, beta=beta)
 
 
 @pytest.mark.kernels(ROWWISE)

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "collective").glob("*.yaml"))
 VLLM = sorted((ROOT / "examples" / "vllm").glob("*.yaml"))
 E4M3 = {"a.dtype": "e4m3", "b.dtype": "e4m3"}
+S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
 
 
 def planned(config: cutegen.GemmConfig) -> CollectivePlan:
@@ -114,9 +115,18 @@ def test_shared_memory_is_what_cutlass_needs(name: str) -> None:
             ("AlphaB = Times<Alpha, ScaleB>", "AlphaBA = Times<AlphaB, ScaleA>"),
         ),
         (
-            collective({"a.dtype": "s8", "b.dtype": "s8", "epilogue.bias": "column"}),
+            collective(S8 | {"epilogue.bias": "column"}),
             ("Fusion = Node<Round, Config::ElementD, Sum>", "FusionCallbacksTraits<gemm_"),
         ),
+        (
+            collective(S8),
+            ("Fusion = Node<Round, Config::ElementD, Sum>", "Times<Alpha, fusion::Sm90AccFetch>", "== 96"),
+        ),
+        (
+            collective(S8 | {"epilogue.store": "direct"}),
+            ("struct Rounded : Combination", "LayoutD>, Rounded, cutlass::gemm::EpilogueDefault>>"),
+        ),
+        (collective(S8, arch="sm_100a"), ("arch::Sm100;", "Node<Round,", "EpilogueSchedule, Fusion>")),
         (collective(arch="sm_100a"), ("arch::Sm100;", "KernelScheduleAuto;", "EpilogueScheduleAuto;")),
     ],
     ids=lambda v: v[0] if isinstance(v, tuple) else "",
@@ -125,6 +135,23 @@ def test_fields_reach_the_builder(config: cutegen.GemmConfig, words: tuple[str, 
     text = cutegen.render(planned(config)).text
     for word in words:
         assert word in text
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        collective(),
+        collective({"epilogue.store": "direct"}),
+        collective(S8 | {"d.dtype": "s8"}),
+        collective(S8 | {"d.dtype": "bf16"}),
+        collective(E4M3 | {"d.dtype": "s32"}),
+    ],
+    ids=["bf16", "direct", "s8_to_s8", "s8_to_bf16", "e4m3_to_s32"],
+)
+def test_what_cutlass_rounds_by_itself_is_left_to_it(config: cutegen.GemmConfig) -> None:
+    text = cutegen.render(planned(config)).text
+    assert "Config::EpilogueSchedule>::CollectiveOp" in text
+    assert not re.search(r"Fusion|Combination|Round", text)
 
 
 def test_the_launcher_leaves_the_parameters_to_the_source() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cutegen.emulator.rewrite.operands import WIDTHS, Operands, UnknownInstructionError, unsigned
 from cutegen.emulator.rewrite.ptx import Instruction
 
-__all__ = ["arithmetic", "bitwise", "convert", "move", "permute", "select", "set_predicate"]
+__all__ = ["arithmetic", "bitwise", "convert", "move", "pack", "permute", "select", "set_predicate"]
 
 _COMPARE = {
     "eq": "==",
@@ -151,6 +151,25 @@ def convert(ins: Instruction, ops: Operands) -> str:
     )
 
 
+def pack(ins: Instruction, ops: Operands) -> str:
+    """``cvt.pack`` of two integers to 16 bits, or to 8 bits below those of a third operand."""
+    target = _PACKED.get(ins.opcode)
+    if target is None:
+        raise UnknownInstructionError(ins.opcode)
+    to, a, b, *rest = ins.operands
+    values = [
+        *(f"int32_t({ops.read(x, 'uint32_t')})" for x in (a, b)),
+        *(ops.read(x, "uint32_t") for x in rest),
+    ]
+    return ops.write(to, f"cge::pack(cge::Cvt::{target}, {', '.join(values)})")
+
+
+_PACKED = {
+    "cvt.pack.sat.u16.s32": "u16",
+    "cvt.pack.sat.s16.s32": "s16",
+    "cvt.pack.sat.u8.s32.b32": "u8",
+    "cvt.pack.sat.s8.s32.b32": "s8",
+}
 _CVT_TYPES = frozenset(
     [
         "u8",

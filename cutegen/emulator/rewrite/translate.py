@@ -57,6 +57,7 @@ _HANDLERS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
         (r"(add|sub|mul|mad|fma|min|max)", alu.arithmetic),
         (r"(and|or|xor|not|shl|shr)", alu.bitwise),
         (r"(prmt|lop3)", alu.permute),
+        (r"cvt\.pack", alu.pack),
         (r"(cvt|cvta)", alu.convert),
         (r"griddepcontrol\.wait", tma.grid_wait),
         (r"(prefetch|prefetchu|setmaxnreg|griddepcontrol|applypriority|discard)", _nothing),

@@ -149,6 +149,12 @@ void pack_pair(Cvt to, Cvt from, unsigned flags, void* d, void const* const* a) 
 
 }  // namespace
 
+uint32_t pack(Cvt to, int32_t a, int32_t b, uint32_t c) {
+  int const bits = 8 * bytes_of(to);
+  uint32_t const mask = (1u << bits) - 1, hi = uint32_t(to_integer(to, a)) & mask, lo = uint32_t(to_integer(to, b)) & mask;
+  return (bits == 8 ? c << 16 : 0) | hi << bits | lo;
+}
+
 void convert(Cvt to, Cvt from, unsigned flags, Registers destinations, Registers sources) {
   void* d = const_cast<void*>(*destinations.begin());
   void const* const* a = sources.begin();

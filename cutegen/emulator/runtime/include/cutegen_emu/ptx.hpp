@@ -71,6 +71,7 @@ uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector);
 uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table);
 void repack(Registers to, Registers from, int bits);
 void convert(Cvt to, Cvt from, unsigned flags, Registers d, Registers a);
+uint32_t pack(Cvt to, int32_t a, int32_t b, uint32_t c = 0);  // saturated: a above b; above two bytes c
 void simd(Simd op, Registers d, Registers operands, bool relu);
 
 // Special registers.
