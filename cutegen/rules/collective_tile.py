@@ -50,29 +50,26 @@ def collective_tile(facts: Facts) -> Iterator[Finding]:
     step = 8 if hopper else 32
     k = 32 // dtype(cfg.a.dtype).bytes * (1 if hopper else 4)
     who = f"with schedule {cfg.schedule}" if hopper else f"on {cfg.arch}"
+    wrong: dict[int, tuple[str, list[int]]] = {}  # by mode: what must be, and extents that are
     if tile[0] % unit or (most and tile[0] > most[0]):
-        fits = [m for m in multiples(tile[0], unit) if not most or m <= most[0]] or [unit]
+        fits = [m for m in multiples(tile[0], unit) if not most or m <= most[0]] or [
+            most[0] if most else unit
+        ]
         bound = f" up to {most[0]}" if most else ""
-        yield Finding(
-            field="tile",
-            got=f"BLK_M {tile[0]}",
-            need=f"BLK_M must be a multiple of {unit}{bound} {who}",
-            fix=f"use tile: {either(yaml_list((m, *tile[1:])) for m in fits)}",
-        )
+        wrong[0] = f"a multiple of {unit}{bound} {who}", fits
     if tile[1] % step or tile[1] > _MOST_COLUMNS:
         fits = [n for n in multiples(tile[1], step) if n <= _MOST_COLUMNS] or [_MOST_COLUMNS]
-        yield Finding(
-            field="tile",
-            got=f"BLK_N {tile[1]}",
-            need=f"BLK_N must be a multiple of {step} up to {_MOST_COLUMNS} {who}",
-            fix=f"use tile: {either(yaml_list((tile[0], n, tile[2])) for n in fits)}",
-        )
+        wrong[1] = f"a multiple of {step} up to {_MOST_COLUMNS} {who}", fits
     if tile[2] % k:
+        wrong[2] = f"a multiple of {k} for {cfg.a.dtype} {who}", multiples(tile[2], k)
+    right = [wrong[mode][1][0] if mode in wrong else extent for mode, extent in enumerate(tile)]
+    for mode, (need, fits) in wrong.items():
+        tiles = [yaml_list((*right[:mode], extent, *right[mode + 1 :])) for extent in fits]
         yield Finding(
             field="tile",
-            got=f"BLK_K {tile[2]}",
-            need=f"BLK_K must be a multiple of {k} for {cfg.a.dtype} {who}",
-            fix=f"use tile: {either(yaml_list((*tile[:2], d)) for d in multiples(tile[2], k))}",
+            got=f"BLK_{'MNK'[mode]} {tile[mode]}",
+            need=f"BLK_{'MNK'[mode]} must be {need}",
+            fix=f"use tile: {either(tiles)}",
         )
 
 

@@ -7,96 +7,24 @@ the ways that break nothing else, and where none is left it chooses the parts ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from cutegen.config import GemmConfig
 from cutegen.errors import Violation
 from cutegen.resolve import resolve
+from cutegen.rules.agree import Judge, agreeing
 from cutegen.rules.text import either
-from cutegen.yamlwrite import flow
+from cutegen.rules.ways import Way, patched, said, ways_out
 
-__all__ = ["Way", "patched", "repaired", "ways_out"]
-
-Way = dict[str, Any]
-"""New values by dotted path; None leaves a field out."""
+__all__ = ["repaired"]
 
 _MOST_VIOLATIONS = 4  # of a config whose ways out are tried: more are no slip of the pen
 _MOST_TRIALS = 20  # of a config in all
-_PATH = rf"(?:{'|'.join(GemmConfig.model_fields)})(?:\.\w+)*"
-_SAID = re.compile(rf"(?<![\w.])(?:leave ({_PATH}) out|({_PATH}): (?=\S))")
-_MORE = re.compile(r"(?:, | or )(\d+|[kmn]|SM\w+|UniversalCopy)(?=, | or |$)")
-
-
-def _value(text: str) -> str:
-    """A value as YAML in flow style, at the start of ``text``."""
-    depth = 0
-    for i, char in enumerate(text):
-        if char in "[{<":
-            depth += 1
-        elif char in "]}>":
-            depth -= 1
-            if depth == 0:
-                return text[: i + 1]
-        elif depth == 0 and char in " ,)?":
-            return text[:i]
-    return text
-
-
-def ways_out(text: str) -> list[Way]:
-    """The ways that a violation's fix names; ``with`` joins two values to one way.
-
-    ``s2r.a: X, Y or Z`` are three ways.
-    """
-    ways: list[Way] = []
-    end = 0
-    for said in _SAID.finditer(text):
-        if said.start() < end:
-            continue  # inside a value
-        left_out, path = said.groups()
-        patch: Way
-        if left_out:
-            patch, stop = {left_out: None}, said.end()
-        else:
-            written = _value(text[said.end() :])
-            patch, stop = {path: yaml.safe_load(written)}, said.end() + len(written)
-        if ways and text[end : said.start()] == " with ":
-            ways[-1] = ways[-1] | patch
-        else:
-            ways.append(patch)
-        end = stop
-        for more in _MORE.finditer(text, stop):
-            if left_out or more.start() != end:
-                break
-            ways.append({**ways[-1], path: yaml.safe_load(more[1])})
-            end = more.end()
-    return ways
-
-
-def patched(cfg: GemmConfig, way: Way) -> GemmConfig:
-    """The config after a way out.
-
-    Raises:
-        ValidationError: The way is none: the config has no such field, or it cannot have this value.
-    """
-    data = cfg.model_dump(exclude_none=True)
-    for path, value in way.items():
-        *parents, last = path.split(".")
-        target = data
-        for name in parents:
-            target = target.setdefault(name, {})
-        if value is None:
-            target.pop(last, None)
-        else:
-            target[last] = value
-    return GemmConfig.model_validate(data)
-
-
-Judge = Callable[[GemmConfig], Sequence[Violation]]
+_MOST_AGREEING = 6  # of a collective, whose rules are quick: different ones
 
 
 def repaired(cfg: GemmConfig, found: list[Violation], judge: Judge) -> list[Violation]:
@@ -107,6 +35,11 @@ def repaired(cfg: GemmConfig, found: list[Violation], judge: Judge) -> list[Viol
         found: All its violations.
         judge: Finds the violations of another config, without this repair.
     """
+    if resolve(cfg).mainloop == "collective":
+        if len({(v.rule, v.field) for v in found}) > _MOST_AGREEING:
+            return found
+        chosen = agreeing(cfg, found, judge)
+        return [_with_ways(v, ways_out(v.fix), good) for v, good in zip(found, chosen, strict=True)]
     if len(found) > _MOST_VIOLATIONS:
         return found
     known = {(v.rule, v.field) for v in found}
@@ -125,22 +58,20 @@ def repaired(cfg: GemmConfig, found: list[Violation], judge: Judge) -> list[Viol
     for violation in found:
         ways = ways_out(violation.fix)
         good = [way for way in ways if holds(way, violation)]
-        if not ways or len(good) < len(ways):
-            good = good or [w for w in _chosen_anew(cfg, violation) if holds(w, violation)][:1]
-            if good:
-                guess = re.match(r"did you mean \S+\? |", violation.fix)
-                said = either(_said(way) for way in good)
-                verb = "" if said.startswith("leave ") else "use "
-                violation = replace(violation, fix=f"{guess[0] if guess else ''}{verb}{said}")
-        result.append(violation)
+        if not good:
+            good = [w for w in _chosen_anew(cfg, violation) if holds(w, violation)][:1]
+        result.append(_with_ways(violation, ways, good))
     return result
 
 
-def _said(way: Way) -> str:
-    """A way as :func:`ways_out` reads it."""
-    if len(way) == 1 and None in way.values():
-        return f"leave {next(iter(way))} out"
-    return " with ".join(f"{path}: {'auto' if value is None else flow(value)}" for path, value in way.items())
+def _with_ways(violation: Violation, ways: Sequence[Way], good: Sequence[Way]) -> Violation:
+    """The violation with the good ones of its ways, or others; as it is if there are none or all are good."""
+    if not good or list(good) == list(ways):
+        return violation
+    guess = re.match(r"did you mean \S+\? |", violation.fix)
+    words = either(said(way) for way in good)
+    verb = "" if words.startswith("leave ") else "use "
+    return replace(violation, fix=f"{guess[0] if guess else ''}{verb}{words}")
 
 
 def _chosen_anew(cfg: GemmConfig, violation: Violation) -> Iterator[Way]:

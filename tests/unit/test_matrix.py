@@ -41,6 +41,7 @@ def test_all_combinations_the_first_key_slowest() -> None:
     ]
     first = found.cases[0].loaded.config
     assert (first.stages, first.tile, first.a.dtype) == (3, (128, 128, 32), "bf16")
+    assert [case.short for case in found.cases[:2]] == ["stages=3 128x128x32", "stages=3 64x64x32"]
 
 
 def test_one_key_sets_several_fields() -> None:
