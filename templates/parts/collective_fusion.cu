@@ -35,10 +35,11 @@ using {{ step.name }} = {{ step.operation }}<{{ step.left }}, {{ step.right }}>;
 // Half to even, and within the range of D: CUTLASS converts double to integers by cutting off.
 template <class Elements>
 struct Round {
-  CUTLASS_DEVICE Elements operator()(Elements x) const {
+  CUTLASS_DEVICE auto operator()(Elements const& x) const {
+    cutlass::Array<Config::ElementD, Elements::kElements> y;
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < Elements::kElements; ++i) { x[i] = __double2int_rn(x[i]); }
-    return x;
+    for (int i = 0; i < Elements::kElements; ++i) { y[i] = __double2int_rn(x[i]); }
+    return y;
   }
 };
 using Sum = Node<cutlass::homogeneous_multiply_add, Config::Scale, Beta, fusion::Sm90SrcFetch<Config::ElementC>, {{ tree.last.name }}>;
