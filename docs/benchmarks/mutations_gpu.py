@@ -79,7 +79,8 @@ def rendered_runs(mutation: Mutation, artifact: Artifact, count: int) -> Iterato
     """Whether a rendered kernel computes right, run by run."""
     import torch
 
-    config, (m, n, k) = plan(KERNELS[mutation.kernel].config()).config, mutation.shape
+    mutated_kernel = KERNELS[mutation.kernel]
+    config, (m, n, k) = plan(mutated_kernel.config()).config, mutated_kernel.gpu_shape or mutation.shape
     inputs = exact_inputs(config, m, n, k, with_c=True, device="cuda:0")
     kernel = CudaKernel(config, artifact)
     for _ in range(count):

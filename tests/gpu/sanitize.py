@@ -1,7 +1,7 @@
 """Launch kernels of every mainloop on awkward shapes, for compute-sanitizer to watch.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 \\
-        python -m tests.gpu.sanitize [--all] [--mainloop NAME...] [--shard i/n] [--cache DIR] [--build-only]
+        python -m tests.gpu.sanitize [--all] [--mainloop NAME...] [--variant GLOB...] [--shard i/n] [--cache DIR] [--build-only]
 
 Tools: memcheck, racecheck, initcheck, synccheck. Each tensor is an allocation of its own, so that a read
 past its end shows.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import torch
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every type and layout, not one of each mainloop")
     parser.add_argument("--cache", help="cache of kernels that are built already")
     parser.add_argument("--mainloop", nargs="*", help="kernels of these mainloops alone")
+    parser.add_argument("--variant", nargs="*", help="only these of tests/support/wgmma_variants.py")
     parser.add_argument("--shard", default="1/1", metavar="i/n", help="every n-th kernel, from the i-th")
     parser.add_argument("--build-only", action="store_true", help="fill the cache, and launch nothing")
     options = parser.parse_args()
@@ -54,6 +56,8 @@ def main() -> int:
         configs += VARIANTS.values()
     if options.all:
         configs += [case.config for case in all_cases()]
+    if options.variant:
+        configs = [c for name, c in VARIANTS.items() if any(fnmatch(name, glob) for glob in options.variant)]
     if options.mainloop:
         configs = [c for c in configs if resolve(c).mainloop in options.mainloop]
     index, count = map(int, options.shard.split("/"))
@@ -69,6 +73,7 @@ def main() -> int:
                     run_exact(kernel, *shape, beta=beta)
                     launches += 1
         torch.cuda.synchronize()
+        print(f"{kernel.name}: right", flush=True)  # noqa: T201  # what was seen when time runs out
     sys.stdout.write(f"{len(kernels)} kernels, {launches} launches, all right\n")
     return 0
 

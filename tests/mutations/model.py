@@ -47,6 +47,7 @@ class Kernel:
         transposed: Which of (NT, TN) it has.
         k: K of a tutorial's problem; M is 256 and N is 128.
         repairs: Changes that make a tutorial clean first.
+        gpu_shape: (M, N, K) on a GPU, where that of a mutation has no second tile for any of its SMs.
     """
 
     title: str
@@ -61,6 +62,7 @@ class Kernel:
     transposed: tuple[int, ...] = (0, 1)
     k: int = 192
     repairs: tuple[tuple[str, str], ...] = ()
+    gpu_shape: tuple[int, int, int] | None = None
 
     def config(self) -> GemmConfig:
         """The config of a kernel that cutegen renders."""
@@ -101,7 +103,6 @@ KERNELS: dict[str, Kernel] = {
             ("swapped", "swapped_16_rows", "operands swapped, BLK_M 16"),
             ("split", "split_in_two", "cooperative, K split in two"),
             ("split-in-three", "split_in_three_static", "operands swapped, K split in three"),
-            ("overlap", "overlap_odd_columns", "cooperative, stored beside the next tile"),
             ("stream-k", "stream_k", "cooperative, stream-K"),
             ("semaphore", "semaphore_in_two", "cooperative, K split in two, sums in global memory"),
             (
@@ -112,6 +113,12 @@ KERNELS: dict[str, Kernel] = {
             ("dependent", "pdl_b_ahead", "operands swapped, dependent launch, B loaded ahead"),
         )
     },
+    "overlap": Kernel(
+        title="tma_wgmma, cooperative, stored beside the next tile",
+        variant="overlap_odd_columns",
+        arch="sm_90a",
+        gpu_shape=(5760, 2816, 208),
+    ),
     "sgemm_1": Kernel(title="CuTe tutorial sgemm_1.cu", tutorial="sgemm_1.cu", element="float"),
     "sgemm_2": Kernel(title="CuTe tutorial sgemm_2.cu", tutorial="sgemm_2.cu", element="float"),
     "sgemm_sm80": Kernel(title="CuTe tutorial sgemm_sm80.cu", tutorial="sgemm_sm80.cu", transposed=(1,)),
