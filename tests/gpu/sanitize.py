@@ -1,7 +1,8 @@
 """Launch kernels of every mainloop on awkward shapes, for compute-sanitizer to watch.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --error-exitcode 9 \\
-        python -m tests.gpu.sanitize [--all] [--mainloop NAME...] [--variant GLOB...] [--shard i/n] [--cache DIR] [--build-only]
+        python -m tests.gpu.sanitize [--all] [--mainloop NAME...] [--variant GLOB...] [--shard i/n] \\
+            [--cache DIR] [--build-only]
 
 Tools: memcheck, racecheck, initcheck, synccheck. Each tensor is an allocation of its own, so that a read
 past its end shows.
