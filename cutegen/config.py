@@ -275,7 +275,7 @@ class Limits(_Model):
         ge=1,
         allow_inf_nan=False,
         description="Wavefronts of one phase of an access to shared memory: 1 is without bank conflicts. "
-        "Not counted for tma_wgmma and collective.",
+        "Counted for no collective, and of tma_wgmma for loads into registers.",
     )
     min_ctas_per_sm: int | None = Field(
         default=None, ge=1, description="CTAs that one SM of this architecture holds at a time."

@@ -20,11 +20,11 @@ from cutegen.operands.wgmma import (
     fragment_layout,
     warpgroups,
 )
+from cutegen.operands.wgmma_registers import Held, fragment_a_layout, held_a
 from cutegen.resources_wgmma import (
     SharedMemory,
     cluster_shares,
-    live_registers,
-    register_split,
+    register_budget,
     shared_memory,
     workspace_shares,
 )
@@ -54,6 +54,7 @@ class WgmmaPlan:
         b: Likewise B.
         output: The output tile.
         fragment_c: (value, operation along M) to register.
+        fragment_a: (value, operation along M, set) to register, where A is in registers.
         scale: Type in which alpha and beta are applied.
         c_vector: Elements of one load of C into fragments.
         d_vector: Elements of one store of D from fragments.
@@ -72,6 +73,7 @@ class WgmmaPlan:
     b: WgmmaOperand
     output: OutputPlan
     fragment_c: Layout
+    fragment_a: Layout | None
     scale: DTypeName
     c_vector: int
     d_vector: int
@@ -113,6 +115,15 @@ class WgmmaPlan:
         """Threads that load: two if just one operand may be loaded before the kernel before has ended."""
         constant = {bool(operand.constant) for operand in (self.config.a, self.config.b)}
         return 2 if self.config.pdl and len(constant) == 2 else 1
+
+    @property
+    def held_a(self) -> Held | None:
+        """Which elements of the product's A consumers hold in registers; None where they hold none."""
+        if self.a.registers is None:
+            return None
+        groups = self.groups
+        beside, rows = ((2, 1), 0) if groups.pingpong else ((groups.m, groups.n), groups.rows)
+        return held_a(beside, rows, groups.atoms_m, self.tile[2] // self.atom.shape[2])
 
     @property
     def smem_bytes(self) -> int:
@@ -170,12 +181,13 @@ def plan_wgmma(cfg: GemmConfig) -> WgmmaPlan:
         atom=atom,
         groups=groups,
         threads=WARPGROUP * (groups.count + 1),
-        registers=register_split(groups.count, live_registers(cfg)),
+        registers=register_budget(cfg),
         shared=shared,
         a=a,
         b=b,
         output=output.transposed() if config.swap_ab else output,
         fragment_c=fragment_layout(atom, groups.atoms_m),
+        fragment_a=fragment_a_layout(groups.atoms_m, a.registers.sets) if a.registers else None,
         scale=scale_type(cfg),
         c_vector=min(output.vector, c_limit) if cfg.c.major == cfg.d.major else 1,
         d_vector=min(output.vector, d_limit),

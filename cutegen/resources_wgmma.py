@@ -8,8 +8,9 @@ from cutegen.arch import arch
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import staging_widths, warpgroups
+from cutegen.operands.wgmma_registers import a_in_registers, fragment_a_registers
 from cutegen.vectors import scale_type, vectors_of
-from cutegen.wgmma_atoms import WARPGROUP
+from cutegen.wgmma_atoms import A_REGISTERS, WARPGROUP
 
 __all__ = [
     "EPILOGUE_REGISTERS",
@@ -25,6 +26,7 @@ __all__ = [
     "most_stages",
     "operation_registers",
     "pending_registers",
+    "register_budget",
     "register_split",
     "shared_memory",
     "slot_bytes",
@@ -40,6 +42,9 @@ EPILOGUE_REGISTERS = 24
 
 #: More of them: the place in the order of units and their sums, where these meet in global memory.
 UNIT_REGISTERS = 24
+
+#: More of them: addresses of A, and what its loads bring, where they put it into registers.
+LOAD_REGISTERS = 24
 
 #: What ptxas wants beside one operation's accumulators.
 OPERATION_REGISTERS = 26
@@ -223,8 +228,18 @@ def sum_sets(cfg: GemmConfig) -> int:
 
 
 def live_registers(cfg: GemmConfig) -> int:
-    """32-bit registers of accumulators, sums of stages, and a result that waits."""
+    """32-bit registers of accumulators, sums of stages, a result that waits, and what of A is in registers."""
+    return _kept_registers(cfg) + fragment_a_registers(cfg, max(1, warpgroups(cfg).atoms_m))
+
+
+def _kept_registers(cfg: GemmConfig) -> int:
+    """Those without A, which is loaded anew for each k-step."""
     return accumulator_registers(cfg) * (1 + sum_sets(cfg)) + pending_registers(cfg)
+
+
+def register_budget(cfg: GemmConfig) -> tuple[int, int]:
+    """Registers of a producer's and of a consumer's thread."""
+    return register_split(warpgroups(cfg).count, _kept_registers(cfg))
 
 
 def accumulators_fit(cfg: GemmConfig) -> bool:
@@ -235,10 +250,9 @@ def accumulators_fit(cfg: GemmConfig) -> bool:
 
 
 def accumulator_limit(cfg: GemmConfig) -> int:
-    """What of a consumer's registers is left for accumulators, sums of stages, and a result that waits."""
-    budget = register_split(warpgroups(cfg).count, live_registers(cfg))[1]
-    taken = EPILOGUE_REGISTERS + (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
-    return budget - taken
+    """What of a consumer's registers is left for accumulators, sums of stages, a result that waits, and A."""
+    others = EPILOGUE_REGISTERS + (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
+    return register_budget(cfg)[1] - others - (LOAD_REGISTERS if a_in_registers(cfg) else 0)
 
 
 def pending_registers(cfg: GemmConfig) -> int:
@@ -249,8 +263,9 @@ def pending_registers(cfg: GemmConfig) -> int:
 
 
 def operation_registers(cfg: GemmConfig) -> int:
-    """32-bit registers of one operation's accumulators in a thread."""
-    return accumulator_registers(cfg) // max(1, warpgroups(cfg).atoms_m)
+    """32-bit registers of a thread that one operation takes: accumulators, and A where it is in registers."""
+    one = accumulator_registers(cfg) // max(1, warpgroups(cfg).atoms_m)
+    return one + (A_REGISTERS if a_in_registers(cfg) else 0)
 
 
 def entry_registers(consumers: int) -> int:

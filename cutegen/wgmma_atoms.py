@@ -1,4 +1,4 @@
-"""The warpgroup MMA operations (``wgmma.mma_async``) of sm_90a that read both operands from shared memory.
+"""The warpgroup MMA operations (``wgmma.mma_async``) of sm_90a: B in shared memory, A there or in registers.
 
 Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Shape"; names as in ``cute/arch/mma_sm90_gmma.hpp``.
 """
@@ -9,13 +9,24 @@ from dataclasses import dataclass
 
 from cutegen.dtypes import DTypeName, dtype
 
-__all__ = ["WARPGROUP", "WGMMA_ATOMS", "WGMMA_M", "WgmmaAtom", "wgmma_atom", "wgmma_columns"]
+__all__ = [
+    "A_REGISTERS",
+    "WARPGROUP",
+    "WGMMA_ATOMS",
+    "WGMMA_M",
+    "WgmmaAtom",
+    "wgmma_atom",
+    "wgmma_columns",
+]
 
 #: Threads of a warpgroup.
 WARPGROUP = 128
 
 #: Rows of every operation: 16 for each warp of the warpgroup.
 WGMMA_M = 64
+
+#: 32-bit registers of a thread that hold A of one operation.
+A_REGISTERS = 4
 
 _K_BYTES = 32  # of A and B that one operation consumes along K
 _INTEGER_COLUMNS = (8, 16, 24, *range(32, 257, 16))
@@ -33,6 +44,7 @@ class WgmmaAtom:
         b: Element type of B.
         acc: Element type of the accumulator.
         any_major: Whether operands may be MN-major as well as K-major: those of 16 bits.
+        a_registers: Whether A is in registers, four of 32 bits in each thread.
     """
 
     name: str
@@ -41,6 +53,7 @@ class WgmmaAtom:
     b: DTypeName
     acc: DTypeName
     any_major: bool
+    a_registers: bool = False
 
     @property
     def values(self) -> int:
@@ -66,10 +79,10 @@ def wgmma_columns(a: DTypeName) -> tuple[int, ...]:
     return _INTEGER_COLUMNS if dtype(a).kind == "int" else _FLOAT_COLUMNS
 
 
-def _atom(n: int, acc: DTypeName, a: DTypeName, b: DTypeName) -> WgmmaAtom:
+def _atom(n: int, acc: DTypeName, a: DTypeName, b: DTypeName, a_registers: bool = False) -> WgmmaAtom:
     k = _K_BYTES // dtype(a).bytes
     any_major = dtype(a).bits == 16
-    tail = "SS" if any_major else "SS_TN"
+    tail = ("RS" if a_registers else "SS") + ("" if any_major else "_TN")
     types = "".join(t.upper() for t in (acc, a, b))
     return WgmmaAtom(
         name=f"SM90_{WGMMA_M}x{n}x{k}_{types}_{tail}",
@@ -78,6 +91,7 @@ def _atom(n: int, acc: DTypeName, a: DTypeName, b: DTypeName) -> WgmmaAtom:
         b=b,
         acc=acc,
         any_major=any_major,
+        a_registers=a_registers,
     )
 
 
@@ -93,9 +107,14 @@ _TYPES: tuple[tuple[DTypeName, DTypeName, DTypeName], ...] = (
     *(("f16", a, b) for a in _FP8 for b in _FP8),
 )
 
-#: Every operation by name.
+_IN_REGISTERS: tuple[tuple[DTypeName, DTypeName, DTypeName], ...] = (("f32", "tf32", "tf32"),)
+
+#: Every operation by name. A is in registers where that is of use: 32-bit elements that lie along M.
 WGMMA_ATOMS: dict[str, WgmmaAtom] = {
-    atom.name: atom for acc, a, b in _TYPES for atom in (_atom(n, acc, a, b) for n in wgmma_columns(a))
+    atom.name: atom
+    for types, a_registers in ((_TYPES, False), (_IN_REGISTERS, True))
+    for acc, a, b in types
+    for atom in (_atom(n, acc, a, b, a_registers) for n in wgmma_columns(a))
 }
 
 

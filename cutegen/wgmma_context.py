@@ -52,12 +52,26 @@ def _operand(plan: WgmmaPlan, operand: WgmmaOperand) -> dict[str, Any]:
         "box_outer": operand.box_outer,
         "cache": _HINTS[config.cache or "normal"],
         "constant": bool(plan.config.pdl and config.constant),
+        "registers": _registers(operand),
         "swizzle_mode": operand.swizzle_mode,
         "leading_bytes": operand.leading_bytes,
         "stride_bytes": operand.stride_bytes,
         "warpgroup_bytes": operand.warpgroup_bytes,
         "atom_bytes": operand.atom_bytes.cxx(),
         "step_bytes": operand.step_bytes.cxx(),
+    }
+
+
+def _registers(operand: WgmmaOperand) -> dict[str, Any] | None:
+    """How threads load an operand into registers; None where wgmma reads it from shared memory."""
+    read = operand.registers
+    if read is None:
+        return None
+    return {
+        "sets": read.sets,
+        "swizzle": read.swizzle.cxx(),
+        "thread": read.thread.cxx(),
+        "value": read.value.cxx(),
     }
 
 
@@ -87,6 +101,8 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
         "partial_offset": shared.partials,
         "barrier_offset": shared.barriers,
         "mma_op": plan.atom.cxx(plan.a.k_major, plan.b.k_major),
+        "a_in_registers": plan.a.registers is not None,
+        "fragment_a": plan.fragment_a.cxx() if plan.fragment_a else None,
         "atoms_m": groups.atoms_m,
         "k_steps": plan.tile[2] // plan.atom.shape[2],
         "sum_sets": sum_sets(plan.config),

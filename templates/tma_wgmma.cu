@@ -43,9 +43,19 @@ using namespace cute;
 //{% include "parts/wgmma_producer.cu" %}
 //{% endif %}
 
-//{% include "parts/wgmma_stage.cu" %}
+//{% include "parts/wgmma_descriptor.cu" %}
 
-//{% if sum_sets %}
+//{% if a_in_registers %}
+//{% include "parts/wgmma_registers.cu" %}
+//{% else %}
+//{% include "parts/wgmma_stage.cu" %}
+//{% endif %}
+
+//{% include "parts/wgmma_fence.cu" %}
+
+//{% if a_in_registers %}
+//{% include "parts/wgmma_mainloop_registers.cu" %}
+//{% elif sum_sets %}
 //{% include "parts/wgmma_mainloop_promoted.cu" %}
 //{% else %}
 //{% include "parts/wgmma_mainloop.cu" %}

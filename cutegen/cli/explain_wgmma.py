@@ -15,7 +15,9 @@ __all__ = ["wgmma_facts", "wgmma_rows"]
 def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
     """What follows from a config, JSON-ready."""
     from cutegen.arch import arch
+    from cutegen.lint import accesses
     from cutegen.occupancy import occupancy
+    from cutegen.operands.wgmma_registers import fragment_a_registers
     from cutegen.resources_wgmma import slot_bytes, sum_sets, sums_in_global_memory
 
     limits, shared = arch(plan.arch), plan.shared
@@ -37,6 +39,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         "smem_limit": limits.smem_per_block,
         "staging_buffers_per_warp": shared.slots,
         "accumulator_registers": accumulators,
+        "fragment_registers": fragment_a_registers(plan.product, plan.groups.atoms_m),
         "register_budget": plan.registers[1],
         "producer_registers": plan.registers[0],
         "min_blocks_per_sm": 1,
@@ -55,6 +58,7 @@ def wgmma_facts(plan: WgmmaPlan) -> dict[str, Any]:
         },
         "d_chunk_bytes": list(shared.chunks),
         "sum_sets": sum_sets(plan.config),
+        "accesses": [access.to_dict() for access in accesses(plan)],
     }
 
 
@@ -119,6 +123,9 @@ def wgmma_rows(plan: WgmmaPlan) -> list[list[str]]:
                 f"{load['swizzle_bytes']} B",
             ]
         )
+    if plan.a.registers is not None:
+        held = f"{found['fragment_registers']} registers, of {plan.a.registers.sets} k-blocks"
+        rows.append([f"read {plan.a.map.matrix.upper()}", f"to {held}, from which wgmma takes it"])
     chunks = ", ".join(map(str, plan.shared.chunks))
     store = f"bulk stores of 16 rows by {chunks} B" if chunks else "from registers"
     if plan.shared.chunk_columns:

@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 from cutegen.dtypes import dtype
 from cutegen.layout.banks import AccessKind, cp_async_ca_wavefronts, phase_lanes, wavefronts
 from cutegen.operands import GlobalCopy, SharedRead, View
-from cutegen.plan import KernelPlan, OperandPlan, Plan
+from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import swizzle_of
 from cutegen.vectors import Vector, vectors_of
 
-__all__ = ["Access", "Space", "accesses", "shared_accesses", "targets", "warps"]
+__all__ = ["Access", "Space", "accesses", "register_loads", "shared_accesses", "targets", "warps"]
 
 _WARP = 32
 _SECTOR = 32  # bytes
@@ -108,12 +108,16 @@ def accesses(
 ) -> tuple[Access, ...]:
     """Every access of a kernel that costs wavefronts or sectors, beta being 0; none of bulk copies.
 
+    Of ``tma_wgmma`` they are the loads of an operand that passes through registers.
+
     Args:
         plan: The kernel.
         leading: Leading strides of ``a``, ``b`` and ``d`` in elements; a mebibyte where they are not said.
         origin: The first row and column of the tile, and where its k-tile begins: tiles that are no whole
             sectors wide lie differently on them.
     """
+    if isinstance(plan, WgmmaPlan):
+        return register_loads(plan)
     if not isinstance(plan, KernelPlan):
         return ()
     place = _Place(pitches=leading or {}, origin=origin)
@@ -123,6 +127,20 @@ def accesses(
     found += [_vector(plan, vector, place) for vector in vectors_of(plan.config)]
     found += _output(plan, place)
     return tuple(access for access in found if access is not None)
+
+
+def register_loads(plan: WgmmaPlan) -> tuple[Access, ...]:
+    """How a ``tma_wgmma`` kernel's consumers load the operand that passes through registers, if one does.
+
+    Operations, k-steps and warpgroups lie whole periods of the swizzle apart, so that all cost alike.
+    """
+    read = plan.a.registers
+    if read is None:
+        return ()
+    groups, k_steps = plan.groups, plan.tile[2] // plan.atom.shape[2]
+    times = (1 if groups.pingpong else groups.count) * groups.atoms_m * k_steps
+    name = f"S2R {plan.a.map.matrix.upper()}"
+    return (_shared(name, "load", 4, warps(read.loads()) * times, "load", per="k-tile"),)
 
 
 def shared_accesses(plan: KernelPlan, operand: OperandPlan) -> tuple[Access, ...]:

@@ -15,6 +15,7 @@ from cutegen.config import GemmConfig
 from cutegen.dtypes import DTypeName, dtype
 from cutegen.layout.algebra import Layout
 from cutegen.operands.model import OutputPlan, Which
+from cutegen.operands.wgmma_registers import RegisterOperand, derive_register_operand
 from cutegen.wgmma_atoms import WARPGROUP, WGMMA_M, WgmmaAtom, wgmma_atom
 
 __all__ = [
@@ -137,6 +138,7 @@ class WgmmaOperand:
         atom_bytes: Operation along M to bytes.
         step_bytes: Operation along K to bytes.
         map: For the bulk copies.
+        registers: How threads load it, where wgmma takes it from registers.
     """
 
     which: Which
@@ -155,6 +157,7 @@ class WgmmaOperand:
     atom_bytes: Layout
     step_bytes: Layout
     map: TensorMap
+    registers: RegisterOperand | None
 
     @property
     def panel_bytes(self) -> int:
@@ -258,6 +261,7 @@ def derive_wgmma_operand(cfg: GemmConfig, which: Which) -> WgmmaOperand:
             box_outer=box,
             swizzle=row_bytes,
         ),
+        registers=derive_register_operand(cfg, row_bytes, panel_bytes) if which == "a" else None,
     )
 
 

@@ -13,7 +13,7 @@ from cutegen.pictures.mma import mma_picture
 from cutegen.pictures.model import Picture
 from cutegen.pictures.pipeline import kernel_pipeline
 from cutegen.pictures.pipeline_wgmma import wgmma_pipeline
-from cutegen.pictures.reads import s2r_picture
+from cutegen.pictures.reads import register_picture, s2r_picture
 from cutegen.pictures.smem import smem_picture
 from cutegen.pictures.tv import tv_picture
 from cutegen.pictures.words import PicturePlan
@@ -31,7 +31,7 @@ PICTURES: tuple[What, ...] = get_args(What)
 _WGMMA: tuple[What, ...] = ("smem-a", "smem-b", "tv-c", "g2s-a", "g2s-b", "mma", "pipeline")
 _DIRECT: tuple[What, ...] = ("tv-a", "tv-b", "tv-c", "mma", "pipeline")
 _REASONS = {
-    "tma_wgmma": "wgmma reads A and B from shared memory itself, so that no thread holds them in registers",
+    "tma_wgmma": "wgmma reads what there is none of from shared memory itself, so that no thread holds it",
     "direct": "fragments come straight from global memory, and shared memory holds nothing of A and B",
 }
 
@@ -44,7 +44,12 @@ def pictures_of(config: GemmConfig | Plan) -> tuple[What, ...]:
     """
     found = _drawable(config)
     if isinstance(found, WgmmaPlan):
-        return _WGMMA
+        own = (
+            ()
+            if found.a.registers is None
+            else tuple(f"{kind}-{found.a.map.matrix}" for kind in ("tv", "s2r"))
+        )
+        return tuple(what for what in PICTURES if what in (*_WGMMA, *own))
     return _DIRECT if found.config.mainloop == "direct" else PICTURES
 
 
@@ -91,6 +96,8 @@ def _draw(found: PicturePlan, what: str, label: str) -> Picture:
     if kind == "mma":
         return mma_picture(found, label)
     if isinstance(found, WgmmaPlan):
+        if kind == "s2r":
+            return register_picture(found, which, label)
         return wgmma_pipeline(found, label) if kind == "pipeline" else bulk_picture(found, which, label)
     if kind == "pipeline":
         return kernel_pipeline(found, label)

@@ -9,7 +9,7 @@ from cutegen.pictures.fragments import Owner, Run, cells_of_runs, is_down, runs,
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.words import PicturePlan, subtitle
 from cutegen.plan import WgmmaPlan
-from cutegen.wgmma_atoms import WGMMA_M
+from cutegen.wgmma_atoms import A_REGISTERS, WARPGROUP, WGMMA_M
 
 __all__ = ["fragment_table", "mma_picture"]
 
@@ -107,6 +107,9 @@ def _wgmma(plan: WgmmaPlan, label: str) -> Picture:
         for row in range(m)
         for column in range(n)
     }
+    held = _held(plan)
+    a = _core("A", (WGMMA_M, k), plan, down=False) if held is None else _fragment("A", held, (m, k), "m \\ k")
+    where = "A and B are" if held is None else "a is a thread's registers of A; B is"
     note = f"Columns 0 to {shown - 1} of {n}: each 8 columns add 4 values." if shown < n else ""
     return Picture(
         what="mma",
@@ -115,17 +118,29 @@ def _wgmma(plan: WgmmaPlan, label: str) -> Picture:
         panels=(
             (None, _core("B", (k, shown), plan, down=True)),
             (
-                _core("A", (WGMMA_M, k), plan, down=False),
+                a,
                 _fragment("C", c, (m, shown), "m \\ n", notes=(note,) if note else ()),
             ),
         ),
         notes=(
             "T0 to T127 are the threads of a warpgroup, each warp with 16 rows; c are a thread's "
-            "accumulators in order; coloured by thread mod 8. A and B are read from shared memory through "
+            f"accumulators in order; coloured by thread mod 8. {where} read from shared memory through "
             "matrix descriptors.",
             *(("Operands are swapped: the operation's A is the kernel's B.",) if plan.config.swap_ab else ()),
         ),
     )
+
+
+def _held(plan: WgmmaPlan) -> dict[tuple[int, int], Owner] | None:
+    """(row, column) of A to (thread, register) of one operation; None where it is in shared memory."""
+    at = plan.held_a
+    if at is None:
+        return None
+    return {
+        (at.thread_m(thread) + at.value_m(value), at.thread_k(thread) + at.value_k(value)): (thread, value)
+        for thread in range(WARPGROUP)
+        for value in range(A_REGISTERS)
+    }
 
 
 def _core(name: str, extents: tuple[int, int], plan: WgmmaPlan, *, down: bool) -> Grid:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutegen.dtypes import dtype
-from cutegen.lint.traffic import shared_accesses, targets
+from cutegen.lint.traffic import register_loads, shared_accesses, targets
 from cutegen.operands import operand_coords
 from cutegen.operands.model import SharedRead, Which
 from cutegen.pictures.colours import HUES
 from cutegen.pictures.fragments import Run, cells_of_runs, is_down, run_size, runs, value_words
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.smem import read_kind
-from cutegen.pictures.tile import LINE, SmemTile, bank_names, kernel_tile
+from cutegen.pictures.tile import LINE, SmemTile, bank_names, kernel_tile, product_operand, wgmma_tile
 from cutegen.pictures.words import cost_of, count, subtitle
-from cutegen.plan import KernelPlan, OperandPlan
+from cutegen.plan import KernelPlan, OperandPlan, WgmmaPlan
+from cutegen.wgmma_atoms import A_REGISTERS
 
-__all__ = ["Arrival", "arrivals", "lane_addresses", "s2r_picture"]
+__all__ = ["Arrival", "arrivals", "lane_addresses", "register_picture", "s2r_picture"]
 
 _LINES = 32
 
@@ -74,6 +75,38 @@ def s2r_picture(plan: KernelPlan, which: Which, label: str = "") -> Picture:
             f"The first of {count(read.copies, 'copy')} by {read.op} that each warp makes in a k-block, as "
             f"warp 0 makes it. L is the lane that supplies the address of {unit} of {width} B; L0+1: one "
             f"more does. It is coloured by {colour}.",
+        ),
+    )
+
+
+def register_picture(plan: WgmmaPlan, which: Which, label: str = "") -> Picture:
+    """The first load of warp 0 of the operand that ``tma_wgmma`` puts into registers."""
+    operand, held = product_operand(plan, which), plan.held_a
+    if operand.registers is None or held is None:
+        raise RuntimeError("wgmma reads this operand from shared memory itself")
+    tile = wgmma_tile(plan, which)
+    (access,) = register_loads(plan)
+    lanes = operand.registers.loads()[0][:32]
+    landing = {}
+    for lane in range(32):
+        value = operand.registers.value_of(0, lane)
+        at = (held.thread_m(lane) + held.value_m(value), held.thread_k(lane) + held.value_k(value))
+        landing[at] = [Arrival(lane, value)]
+    return Picture(
+        what=f"s2r-{which}",
+        title=f"Loads of {which.upper()} from shared memory to registers",
+        subtitle=subtitle(plan, label),
+        panels=(
+            (
+                _sources(tile, lanes, _rows(tile, lanes, tile.size), tile.size, False),
+                _banks(lanes, tile.size, False, cost_of(access)),
+                _landing(tile, landing, A_REGISTERS, False),
+            ),
+        ),
+        notes=(
+            f"The first of {count(A_REGISTERS, 'load')} that each warp of a consumer makes for an operation, "
+            "as warp 0 makes it. L is the lane, coloured by lane mod 8. Lanes of even and odd columns load "
+            "the halves of the columns in opposite order, and exchange the registers.",
         ),
     )
 

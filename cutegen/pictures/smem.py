@@ -7,7 +7,7 @@ from collections.abc import Collection
 from cutegen.config import SmemLayout
 from cutegen.dtypes import dtype
 from cutegen.layout.banks import AccessKind, phase_lanes
-from cutegen.lint.traffic import shared_accesses, targets
+from cutegen.lint.traffic import register_loads, shared_accesses, targets
 from cutegen.operands import PlanFault
 from cutegen.operands.model import Which
 from cutegen.pictures.colours import HUES, of_groups
@@ -64,7 +64,11 @@ def _tile(plan: PicturePlan, which: Which) -> tuple[SmemTile, list[str], set[int
     if isinstance(plan, KernelPlan):
         operand = plan.a if which == "a" else plan.b
         return kernel_tile(plan, which), _costs(plan, operand), _first_phase(plan, operand)
-    width = product_operand(plan, which).row_bytes
+    seen = product_operand(plan, which)
+    if seen.registers is not None:
+        (access,) = register_loads(plan)
+        return wgmma_tile(plan, which), [f"{cost_of(access)}."], set(seen.registers.loads()[0][:32])
+    width = seen.row_bytes
     note = (
         "Bulk copies write it and wgmma reads it through descriptors: the hardware swizzles rows of "
         f"{width} B, and no wavefronts are counted."

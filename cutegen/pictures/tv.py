@@ -14,6 +14,7 @@ from cutegen.pictures.fragments import Run, cells_of_runs, is_down, run_size, ru
 from cutegen.pictures.model import Cell, Grid, Picture
 from cutegen.pictures.words import PicturePlan, count, subtitle
 from cutegen.plan import KernelPlan, WgmmaPlan
+from cutegen.wgmma_atoms import A_REGISTERS
 
 __all__ = ["Owners", "Tensor", "owners", "tv_picture"]
 
@@ -46,7 +47,7 @@ def owners(plan: PicturePlan, tensor: Tensor) -> Owners:
     if tensor == "c":
         return _output_owners(plan.output, (m, n))
     if isinstance(plan, WgmmaPlan):
-        raise RuntimeError("wgmma's A and B are not held in registers")
+        return _register_owners(plan, (m if tensor == "a" else n, k))
     coords = operand_coords(plan.config, tensor)
     held: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for thread, start in enumerate(coords.thread):
@@ -54,6 +55,19 @@ def owners(plan: PicturePlan, tensor: Tensor) -> Owners:
             held.setdefault((start[0] + step[0], start[1] + step[1]), []).append((thread, value))
     fragments = (plan.a if tensor == "a" else plan.b).fragments
     return Owners((m if tensor == "a" else n, k), held, fragments.size)
+
+
+def _register_owners(plan: WgmmaPlan, extents: tuple[int, int]) -> Owners:
+    """Of the operand that wgmma takes from registers."""
+    at = plan.held_a
+    if at is None:
+        raise RuntimeError("wgmma reads A and B from shared memory")
+    held: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    values = list(zip(at.value_m.table(), at.value_k.table(), strict=True))
+    for thread, (m, k) in enumerate(zip(at.thread_m.table(), at.thread_k.table(), strict=True)):
+        for value, (i, j) in enumerate(values):
+            held.setdefault((m + i, k + j), []).append((thread, value))
+    return Owners(extents, held, A_REGISTERS * plan.groups.atoms_m)
 
 
 def _output_owners(output: OutputPlan, extents: tuple[int, int]) -> Owners:

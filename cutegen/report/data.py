@@ -18,6 +18,7 @@ from cutegen.operands.model import Which
 from cutegen.pictures.tile import product_operand
 from cutegen.plan import KernelPlan, OperandPlan, Plan, WgmmaPlan
 from cutegen.resources import operand_stage_bytes, swizzle_of
+from cutegen.wgmma_atoms import A_REGISTERS
 
 __all__ = ["kernel_data"]
 
@@ -129,7 +130,7 @@ def _copied(plan: KernelPlan, operand: OperandPlan) -> dict[str, Any]:
 
 
 def _bulk_operand(plan: WgmmaPlan, which: Which) -> dict[str, Any]:
-    """An operand that bulk copies write, panel by panel, and that no thread holds."""
+    """An operand that bulk copies write, panel by panel; threads hold it if wgmma cannot read it there."""
     operand = product_operand(plan, which)
     size = operand.map.bytes
     m, n, k = plan.tile
@@ -152,5 +153,17 @@ def _bulk_operand(plan: WgmmaPlan, which: Which) -> dict[str, Any]:
             "bytes": operand.stage_bytes,
         },
         "copied": None,
-        "held": None,
+        "held": _registers(plan) if operand.registers is not None else None,
     }
+
+
+def _registers(plan: WgmmaPlan) -> dict[str, Any] | None:
+    at = plan.held_a
+    if at is None:
+        return None
+    return _held(
+        (_layout(at.thread_m), _layout(at.thread_k)),
+        (_layout(at.value_m), _layout(at.value_k)),
+        A_REGISTERS * plan.groups.atoms_m,
+        plan.product.a.dtype or "tf32",
+    )

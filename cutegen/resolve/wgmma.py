@@ -17,6 +17,12 @@ from cutegen.dtypes import dtype
 from cutegen.operands.model import Which
 from cutegen.operands.swap import product, transposed
 from cutegen.operands.wgmma import TMA_ALIGN, box_extents, bulk_store_obstacle, panel_bytes_wide, warpgroups
+from cutegen.operands.wgmma_registers import (
+    a_in_registers,
+    a_is_readable,
+    b_is_readable,
+    fragment_a_registers,
+)
 from cutegen.resolve.bounds import sane
 from cutegen.resources_wgmma import accumulators_fit, most_stages, shared_memory
 from cutegen.vectors import vectors_of
@@ -82,6 +88,7 @@ def _schedules(cfg: GemmConfig, tile: Extents, swapped: bool) -> list[ScheduleNa
     accumulators = tile[0] * tile[1] * dtype(cfg.accumulator or "f32").bits // 32 // WARPGROUP
     if cfg.promote is not None:
         accumulators *= 2
+    accumulators += fragment_a_registers(cfg.model_copy(update={"tile": tile}), tile[0] // WGMMA_M)
     most = _PINGPONG_ACCUMULATORS - (_VECTOR_REGISTERS if vectors_of(cfg) else 0)
     alone = cfg.tiled_mma.layout in (None, (1, 1, 1)) and (cfg.cluster or (1, 1, 1)) == (1, 1, 1)
     if alone and tile[0] <= _ROWS[0] and accumulators <= most:
@@ -101,9 +108,9 @@ def _layouts(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, swapped: bo
 
 
 def _atom(cfg: GemmConfig) -> str | None:
-    wanted = (cfg.a.dtype, cfg.b.dtype, cfg.accumulator, warpgroups(cfg).columns)
+    wanted = (cfg.a.dtype, cfg.b.dtype, cfg.accumulator, warpgroups(cfg).columns, a_in_registers(cfg))
     return next(
-        (name for name, a in WGMMA_ATOMS.items() if (a.a, a.b, a.acc, a.shape[1]) == wanted),
+        (n for n, a in WGMMA_ATOMS.items() if (a.a, a.b, a.acc, a.shape[1], a.a_registers) == wanted),
         None,
     )
 
@@ -137,15 +144,20 @@ def _laid_out(cfg: GemmConfig, tile: Extents, schedule: ScheduleName, layout: Ex
 def resolve_wgmma(cfg: GemmConfig) -> GemmConfig:
     """Fill what is left open of a ``tma_wgmma`` config whose types are filled."""
     if cfg.swap_ab or _must_swap(cfg):
-        swapped = cfg.model_copy(update={"swap_ab": True})
-        return transposed(_filled(product(swapped), True)).model_copy(update={"swap_ab": True})
+        swapped = product(cfg.model_copy(update={"swap_ab": True}))
+        few_rows = not a_in_registers(swapped)  # which is why operands are swapped, unless majors are
+        return transposed(_filled(swapped, few_rows)).model_copy(update={"swap_ab": True})
     return _filled(cfg, False)
 
 
 def _must_swap(cfg: GemmConfig) -> bool:
-    """Whether a tile's rows are too few or uneven for wgmma's M, but its columns are not."""
+    """Whether only B can pass through registers and must, or a tile has too few rows for wgmma's M."""
+    if cfg.swap_ab is not None:
+        return False
+    if not b_is_readable(cfg):
+        return b_is_readable(product(cfg.model_copy(update={"swap_ab": True})))
     m, n, _ = cfg.tile or (WGMMA_M, 0, 0)
-    return cfg.swap_ab is None and m % WGMMA_M != 0 and m % 8 == 0 and n % WGMMA_M == 0
+    return m % WGMMA_M != 0 and m % 8 == 0 and n % WGMMA_M == 0
 
 
 def _filled(cfg: GemmConfig, swapped: bool) -> GemmConfig:
@@ -181,13 +193,14 @@ def prefers_wgmma(cfg: GemmConfig) -> bool:
         return False
     if store == "smem" or (cfg.a.dtype, cfg.b.dtype, cfg.accumulator) not in _TYPES or not sane(cfg):
         return False
-    for operand in (cfg.a, cfg.b):
-        if operand.major != "k" and dtype(operand.dtype).bits != 16:
-            return False
-        if (operand.align or TMA_ALIGN) < TMA_ALIGN:
-            return False
+    if any((operand.align or TMA_ALIGN) < TMA_ALIGN for operand in (cfg.a, cfg.b)):
+        return False
     resolved = resolve_wgmma(cfg)
-    return not resolved.swap_ab and resolved.stages != 1 and _works(resolved)
+    seen = product(resolved)
+    if not a_is_readable(seen) or not b_is_readable(seen):
+        return False
+    few_rows = resolved.swap_ab and not a_in_registers(seen)
+    return not few_rows and resolved.stages != 1 and _works(seen)
 
 
 def _works(cfg: GemmConfig) -> bool:

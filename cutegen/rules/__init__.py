@@ -25,6 +25,7 @@ from cutegen.rules import (  # noqa: F401  # each module registers its rules
     tma,
     types,
     wgmma,
+    wgmma_fields,
 )
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import FAMILIES, Family, Rule, rules

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cutegen.config import GemmConfig
 from cutegen.dtypes import dtype
 from cutegen.operands.wgmma import panel_bytes_wide, warpgroups
+from cutegen.operands.wgmma_registers import a_in_registers, a_is_readable, b_is_readable
 from cutegen.resources_wgmma import (
     OPERATION_REGISTERS,
     accumulator_limit,
@@ -16,13 +17,13 @@ from cutegen.resources_wgmma import (
     live_registers,
     most_stages,
     operation_registers,
-    register_split,
+    register_budget,
     shared_memory,
 )
 from cutegen.rules.facts import Facts, OperandFacts
 from cutegen.rules.registry import Finding, operand_rule, rule
 from cutegen.rules.text import either, yaml_list
-from cutegen.wgmma_atoms import WGMMA_ATOMS, WGMMA_M, wgmma_columns
+from cutegen.wgmma_atoms import A_REGISTERS, WGMMA_ATOMS, WGMMA_M, wgmma_columns
 
 _PTX = "PTX ISA, wgmma.mma_async: matrix shapes, data types and shared memory layout"
 _MOST_CONSUMERS = 3
@@ -77,18 +78,39 @@ def wgmma_types(facts: Facts) -> Iterator[Finding]:
 @operand_rule(
     "wgmma-major",
     "wgmma",
-    reason="The descriptor of an operand in shared memory can say MN-major for types of 16 bits only.",
+    reason="The descriptor of an operand in shared memory can say MN-major for types of 16 bits only. A, or "
+    "B with swap_ab, can pass through registers instead, which elements of 32 bits fill one by one; those of "
+    "8 bits would have to be gathered.",
     source="PTX ISA, wgmma.mma_async: imm-trans-a and imm-trans-b exist for .f16 and .bf16 only",
 )
 def wgmma_major(operand: OperandFacts) -> Iterator[Finding]:
-    """Operands of 8 and 32 bits are K-major."""
-    if operand.major == "mn" and operand.dtype.bits != 16:
-        yield Finding(
-            field=f"{operand.which}.major",
-            got=f"{operand.config.major} with {operand.config.dtype}",
-            need=f"wgmma reads {operand.name} of {operand.dtype.bits} bits K-major only",
-            fix=f"use {operand.which}.major: k",
-        )
+    """Operands of 8 bits are K-major; of 32 bits one may be MN-major."""
+    facts, which, bits = operand.facts, operand.which, operand.dtype.bits
+    readable = a_is_readable if operand.role == "a" else b_is_readable
+    if operand.major != "mn" or readable(facts.product):
+        return
+    other = facts.b if which == "a" else facts.a
+    fix, unless = f"use {which}.major: k", ""
+    if bits == other.dtype.bits == 32:
+        alone = other.major == "k"
+        unless = ", unless " + ("it passes through registers" if alone else f"{other.name} is K-major")
+        if alone and _swaps(facts):
+            fix += f", or swap_ab: {'false' if facts.cfg.swap_ab else 'true'}"
+    yield Finding(
+        field=f"{which}.major",
+        got=f"{operand.config.major} with {operand.config.dtype}",
+        need=f"wgmma reads {operand.name} of {bits} bits K-major only{unless}",
+        fix=fix,
+    )
+
+
+def _swaps(facts: Facts) -> bool:
+    """Whether operands may change places as far as the given tile is concerned, and nothing else is given."""
+    given, (m, n, _) = facts.given, facts.given.tile or (WGMMA_M, WGMMA_M, 0)
+    rows, columns = (m, n) if facts.cfg.swap_ab else (n, m)
+    if given.tiled_mma.layout or given.tiled_mma.atom or given.cluster or given.epilogue.store == "tma":
+        return False
+    return not given.promote and rows % WGMMA_M == 0 and columns in wgmma_columns(facts.cfg.a.dtype)
 
 
 @rule(
@@ -179,16 +201,17 @@ def wgmma_atom_fits(facts: Facts) -> Iterator[Finding]:
     if given is None or facts.tile is None:
         return
     columns = warpgroups(cfg).columns
-    wanted = (cfg.a.dtype, cfg.b.dtype, cfg.accumulator, columns)
+    wanted = (cfg.a.dtype, cfg.b.dtype, cfg.accumulator, columns, a_in_registers(cfg))
     atom = WGMMA_ATOMS.get(given)
-    if atom is not None and (atom.a, atom.b, atom.acc, atom.shape[1]) == wanted:
+    if atom is not None and (atom.a, atom.b, atom.acc, atom.shape[1], atom.a_registers) == wanted:
         return
-    fits = [n for n, a in WGMMA_ATOMS.items() if (a.a, a.b, a.acc, a.shape[1]) == wanted]
+    fits = [n for n, a in WGMMA_ATOMS.items() if (a.a, a.b, a.acc, a.shape[1], a.a_registers) == wanted]
     fixes = [f"tiled_mma.atom: {name}" for name in fits] or ["leave tiled_mma.atom out"]
     yield Finding(
         field="tiled_mma.atom",
         got=given,
-        need=f"an operation {cfg.a.dtype} x {cfg.b.dtype} -> {cfg.accumulator} on {columns} columns",
+        need=f"an operation {cfg.a.dtype} x {cfg.b.dtype} -> {cfg.accumulator} on {columns} columns"
+        + (f" with {'B' if facts.cfg.swap_ab else 'A'} in registers" if a_in_registers(cfg) else ""),
         fix=fixes[0] if not fits else f"use {fixes[0]}",
     )
 
@@ -290,16 +313,18 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     entry, one = entry_registers(groups.count), operation_registers(cfg)
     if one + OPERATION_REGISTERS > entry:
         most = entry - OPERATION_REGISTERS
-        columns = most * groups.columns // one // 8 * 8 * groups.n
+        of_a = A_REGISTERS if a_in_registers(cfg) else 0
+        columns = (most - of_a) * groups.columns // (one - of_a) // 8 * 8 * groups.n
         yield Finding(
             field="tile",
-            got=f"{one} registers of accumulators for each thread of one operation",
+            got=f"{one} registers of accumulators{' and A' * bool(of_a)} for each thread of one operation",
             need=f"at most {most} of the {entry} with which {groups.count + 1} warpgroups start",
             fix=f"use tile: {yaml_list(facts.unswapped((m, columns, k)))} or fewer warpgroups",
         )
         return
-    budget = register_split(groups.count, accumulators)[1]
+    budget = register_budget(cfg)[1]
     also = " and sums" if cfg.promote is not None else " and a result" if cfg.epilogue.overlap else ""
+    also += " and A" if a_in_registers(cfg) else ""
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(
         field="tile",
@@ -328,6 +353,15 @@ def wgmma_promote(facts: Facts) -> Iterator[Finding]:
             need="only f32 sums are promoted",
             fix="leave promote out, or use accumulator: f32",
         )
+    if a_in_registers(facts.product):
+        which, major = ("b", "n") if cfg.swap_ab else ("a", "m")
+        yield Finding(
+            field="promote",
+            got=f"{cfg.promote} with {which}.major: {major}",
+            need=f"with {which.upper()} in registers there is no promotion",
+            fix=f"leave promote out, or use {which}.major: k",
+        )
+        return
     if facts.tile is not None and not facts.blamed("tile") and cfg.promote != facts.tile[2]:
         m, n, k = facts.tile
         yield Finding(
@@ -336,37 +370,3 @@ def wgmma_promote(facts: Facts) -> Iterator[Finding]:
             need=f"must be BLK_K, {k}",
             fix=f"use promote: {k}, or tile: {yaml_list((m, n, cfg.promote))}",
         )
-
-
-@rule(
-    "wgmma-unused-fields",
-    "wgmma",
-    reason="Layouts in shared memory and copies follow from tile and swizzle here; there is nothing that "
-    "these fields could change.",
-    source="the mainloop's definition, templates/tma_wgmma.cu",
-)
-def wgmma_unused_fields(facts: Facts) -> Iterator[Finding]:
-    """Fields of other mainloops are left out."""
-    given = facts.given
-    stated = {
-        "smem.a": given.smem.a,
-        "smem.b": given.smem.b,
-        **{
-            f"g2s.{w}.{f}": getattr(getattr(given.g2s, w), f)
-            for w in ("a", "b")
-            for f in ("atom", "bits", "threads", "values")
-        },
-        "s2r.a": given.s2r.a,
-        "s2r.b": given.s2r.b,
-        "tiled_mma.permutation": given.tiled_mma.permutation,
-        "fragment_buffers": given.fragment_buffers,
-        "min_blocks": None if given.min_blocks == 1 else given.min_blocks,
-    }
-    for field, value in stated.items():
-        if value is not None:
-            yield Finding(
-                field=field,
-                got=str(value),
-                need="mainloop tma_wgmma has no such choice",
-                fix=f"leave {field} out, or use mainloop: multistage",
-            )

@@ -36,6 +36,9 @@ struct Config {
 
   using Mma = {{ mma_op }};
   using FragmentC = {{ fragment_c }};  // (MMA,MMA_M)
+//{% if a_in_registers %}
+  using FragmentA = {{ fragment_a }};  // (MMA,MMA_M,SET)
+//{% endif %}
   static constexpr int ATOMS_M = {{ atoms_m }};  // of one warpgroup
   static constexpr int K_STEPS = {{ k_steps }};  // wgmma along one k-tile
 //{% if sum_sets %}
@@ -61,10 +64,19 @@ struct Operand{{ op.name }} {
   static constexpr auto CACHE      = TMA::CacheHintSm90::{{ op.cache }};  // what L2 gives up
   static constexpr bool CONSTANT   = {{ op.constant }};  // loaded without waiting for the kernel before this one
 
+//{% if op.registers %}
+  // A thread's four registers of an operation, 2 rows by 2 columns: bytes before the swizzle; and bytes between
+  // warpgroups, atoms and k-steps.
+  static constexpr int SETS = {{ op.registers.sets }};  // of registers, for as many k-steps
+  using ReadSwizzle = {{ op.registers.swizzle }};
+  using ThreadBytes = {{ op.registers.thread }};
+  using ValueBytes  = {{ op.registers.value }};
+//{% else %}
   // The matrix descriptor without its address, and bytes between warpgroups, atoms and k-steps.
   static constexpr int SWIZZLE_MODE  = {{ op.swizzle_mode }};
   static constexpr int LEADING_BYTES = {{ op.leading_bytes }};
   static constexpr int STRIDE_BYTES  = {{ op.stride_bytes }};
+//{% endif %}
   static constexpr int WARPGROUP_BYTES = {{ op.warpgroup_bytes }};
   using AtomBytes = {{ op.atom_bytes }};
   using StepBytes = {{ op.step_bytes }};

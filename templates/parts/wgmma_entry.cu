@@ -19,7 +19,12 @@ extern "C" __global__ void __launch_bounds__({{ name }}::Config::THREADS, 1)
 
   int warpgroup = __shfl_sync(0xffffffff, int(threadIdx.x) / 128, 0);  // the same in all lanes, and known to be
   if (threadIdx.x == 0) {
+//{% if a_in_registers %}
+    constexpr int GROUPS  = (Config::CLUSTER_M + Config::CLUSTER_N - 1) * (Config::PINGPONG ? 1 : Config::CONSUMERS);
+    constexpr int READERS = 4 * GROUPS;  // warps
+//{% else %}
     constexpr int READERS = (Config::CLUSTER_M + Config::CLUSTER_N - 1) * (Config::PINGPONG ? 1 : Config::CONSUMERS);
+//{% endif %}
     CUTE_UNROLL
     for (int s = 0; s < Config::STAGES; ++s) {
       barriers.full[s].init(Config::PRODUCERS);

@@ -53,17 +53,11 @@ struct Cluster {
     return uint16_t(((1u << Config::CLUSTER_M) - 1) << (TILES * share + Config::CLUSTER_M * n));
   }
 
-  // Tell all CTAs that write into this slot that it is free; called by all threads of a warpgroup.
-  CUTE_DEVICE void release(EmptyBarrier const& empty) const {
-    int thread = threadIdx.x % 128;
-    if constexpr (TILES == 1) {
-      if (thread == 0) {
-        empty.arrive();
-      }
-    } else {
-      empty.arrive(thread, thread < SIZE && ((row_mask() | column_mask()) >> thread & 1));
-    }
-  }
+//{% if a_in_registers %}
+//{% include "parts/wgmma_release_warps.cu" %}
+//{% else %}
+//{% include "parts/wgmma_release.cu" %}
+//{% endif %}
 };
 
 // The output tiles in the order in which clusters take them: groups of them along one mode; inside a group

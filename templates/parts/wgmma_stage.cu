@@ -1,15 +1,3 @@
-// A matrix descriptor; offsets in units of 16 bytes add to its low bits.
-template <class Operand>
-CUTE_DEVICE uint64_t descriptor(uint32_t address) {
-  constexpr uint64_t FIELDS = uint64_t(Operand::SWIZZLE_MODE) << 62 | uint64_t(Operand::STRIDE_BYTES / 16) << 32 |
-                              uint64_t(Operand::LEADING_BYTES / 16) << 16;
-  return FIELDS | (address & 0x3ffff) >> 4;
-}
-
-// An operation's accumulators as it takes them: f16 in pairs, integers without a sign.
-using Accumulator = remove_extent<Config::Mma::CRegisters>::type;
-static constexpr int ACCUMULATORS = extent<Config::Mma::CRegisters>::value;
-
 // One wgmma: 64 rows of the tile against all columns of the warpgroup.
 template <class Fragment, int... I>
 CUTE_DEVICE void wgmma(uint64_t a, uint64_t b, Fragment&& acc, SM90::GMMA::ScaleOut scale, int_sequence<I...>) {
@@ -31,14 +19,4 @@ CUTE_DEVICE void mma_stage(uint64_t a, uint64_t b, FragmentC& tCrC, bool first) 
     }
   }
   warpgroup_commit_batch();
-}
-
-// The accumulators change behind the compiler's back until a wait: keep their uses on the right side of it.
-template <class FragmentC>
-CUTE_DEVICE void fence_accumulators(FragmentC& tCrC) {
-  auto rC = recast<Accumulator>(tCrC);
-  CUTE_UNROLL
-  for (int i = 0; i < size(rC); ++i) {
-    warpgroup_fence_operand(rC(i));
-  }
 }

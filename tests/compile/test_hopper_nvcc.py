@@ -20,7 +20,8 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "hopper").glob("*.ya
 #: Each takes templates or operations that the examples do not.
 COMPILED = (
     *("cluster_of_four", "m_major", "f16_in_f16", "s8_to_s8", "narrow_panels", "more_than_a_box"),
-    "three_consumers_wide",
+    *("three_consumers_wide", "registers_pingpong", "registers_three_consumers", "registers_along_n"),
+    *("registers_atoms", "registers_one_set", "stream_k_registers", "swapped_registers_pdl"),
     *("s8_scaled", "scaled_m_major", "scaled_direct", "scaled_f16_in_f16", "swapped_scaled"),
     *("promoted", "promoted_one_set", "promoted_pingpong"),
     *("swapped_8_rows", "swapped_direct", "swapped_m_major", "split_in_eight", "split_pingpong"),
@@ -66,7 +67,8 @@ def test_examples_compile_to_a_tight_loop(path: Path) -> None:
     adds = sets * accumulator_registers(plan.config)
     loop = sass.shortest_loop(sass.instructions(sass.nvdisasm(), artifact.cubin), kind, expected)
     assert sum(kind in line for line in loop) == expected
-    assert len(loop) < 5 * expected + adds + 50, "\n".join(loop)
+    loads = 9 * expected if plan.a.registers else 0  # four of A, an exchange of its halves, a wait
+    assert len(loop) < 5 * expected + adds + loads + 50, "\n".join(loop)
     assert sum("FADD" in line for line in loop) == adds
 
 

@@ -27,6 +27,7 @@ from cutegen.rules import check
 from cutegen.vectors import vectors_of
 from tests.support.cases import config
 from tests.support.emulated import Problem, kernel_of
+from tests.support.wgmma_variants import VARIANTS
 
 pytestmark = pytest.mark.emulated
 
@@ -145,6 +146,20 @@ def test_conflicts(name: str) -> None:
     given = config({"tile": [64, 64, 32], "tiled_mma.layout": [2, 2, 1], "stages": 2} | CONFLICTS[name])
     assert any(access.degree > 1 for access in accesses(plan(given))) or "registers" in name
     compare(given)
+
+
+@pytest.mark.parametrize("name", ["registers_along_n", "registers_atoms", "swapped_registers_pingpong"])
+def test_loads_into_registers_of_tma_wgmma(name: str) -> None:
+    planned = plan(VARIANTS[name])
+    m, n, k = planned.tile
+    problem = Problem(VARIANTS[name], 2 * m, 4 * n, 5 * k)
+    report = problem.run(kernel_of(VARIANTS[name]))
+    (access,) = accesses(planned)
+    found = [t for t in report.traffic if t.kind == access.name]
+    times = 2 * 4 * 5
+    assert sum(t.requests for t in found) == times * access.requests > 0
+    assert sum(t.cost for t in found) == times * access.cost
+    assert sum(t.ideal for t in found) == times * access.ideal
 
 
 def test_vectors() -> None:

@@ -24,6 +24,8 @@ ORDERED = (
     "overlap_odd_columns",
     "scaled_m_major",
     "promoted",
+    "registers_cluster",
+    "swapped_registers_pingpong",
 )
 
 #: Multiples of 16, as bulk copies of 8-bit rows need them; parts of tiles, less than a tile, no K.

@@ -110,6 +110,8 @@ KERNELS: dict[str, Kernel] = {
                 "semaphore_swapped_pdl",
                 "K split in four, sums in global memory, dependent launch",
             ),
+            ("registers", "registers_pingpong", "pingpong, A in registers"),
+            ("registers-three", "registers_three_consumers", "three consumers, A in registers"),
             ("dependent", "pdl_b_ahead", "operands swapped, dependent launch, B loaded ahead"),
         )
     },

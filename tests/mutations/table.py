@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.hopper_loads import HOPPER_LOADS
 from tests.mutations.hopper_overlap import HOPPER_OVERLAP
 from tests.mutations.hopper_products import HOPPER_PRODUCTS
+from tests.mutations.hopper_registers import HOPPER_REGISTERS
 from tests.mutations.hopper_ring import HOPPER_RING
 from tests.mutations.hopper_small import HOPPER_SMALL
 from tests.mutations.hopper_store import HOPPER_STORE
@@ -22,6 +23,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *IDIOMATIC,
     *HOPPER_RING,
     *HOPPER_PRODUCTS,
+    *HOPPER_REGISTERS,
     *HOPPER_LOADS,
     *HOPPER_STORE,
     *HOPPER_OVERLAP,

@@ -18,6 +18,7 @@ def hopper(patches: dict[str, Any] | None = None, **top: Any) -> GemmConfig:
 
 
 _S8: dict[str, Any] = {"a.dtype": "s8", "b.dtype": "s8"}
+_TF32: dict[str, Any] = {"a.dtype": "tf32", "b.dtype": "tf32"}
 _E4M3: dict[str, Any] = {"a.dtype": "e4m3", "b.dtype": "e4m3", "d.dtype": "bf16"}
 _SEMAPHORE: dict[str, Any] = {"scheduler.split_k": 2, "scheduler.reduction": "semaphore"}
 _OVERLAP: dict[str, Any] = {"epilogue.overlap": True}
@@ -49,6 +50,34 @@ WGMMA_CASES = [
         ("K-major only",),
     ),
     Case("wgmma-major", hopper(_S8 | {"a.major": "m"}), hopper({"a.major": "m"}), "a.major"),
+    Case(
+        "wgmma-major",
+        hopper(_S8 | _N_MAJOR, tile=[64, 64, 64], swap_ab=True),
+        hopper(_S8, tile=[64, 64, 64], swap_ab=True),
+        "b.major",
+        ("wgmma reads B of 8 bits K-major only", "use b.major: k"),
+    ),
+    Case(
+        "wgmma-major",
+        hopper(_TF32 | _N_MAJOR | {"a.major": "m"}),
+        hopper(_TF32 | {"a.major": "m"}),
+        "b.major",
+        ("unless A is K-major", "use b.major: k"),
+    ),
+    Case(
+        "wgmma-major",
+        hopper(_TF32 | _N_MAJOR, swap_ab=False),
+        hopper(_TF32 | _N_MAJOR),
+        "b.major",
+        ("unless it passes through registers", "or swap_ab: true"),
+    ),
+    Case(
+        "wgmma-major",
+        hopper(_TF32 | {"a.major": "m"}, tile=[64, 128, 32], swap_ab=True),
+        hopper(_TF32 | {"a.major": "m"}, tile=[64, 128, 32]),
+        "a.major",
+        ("or swap_ab: false",),
+    ),
     Case(
         "wgmma-layout",
         hopper({"tiled_mma.layout": [2, 1, 1]}, tile=[128, 128, 64], schedule="pingpong"),
@@ -86,6 +115,23 @@ WGMMA_CASES = [
         hopper(_ROWS_SHARED | {"tiled_mma.atom": "SM90_64x256x16_F32BF16BF16_SS"}, tile=[128, 256, 64]),
         "tiled_mma.atom",
         ("SM90_64x256x16_F32BF16BF16_SS",),
+    ),
+    Case(
+        "wgmma-atom",
+        hopper(
+            _TF32 | {"a.major": "m", "tiled_mma.atom": "SM90_64x128x8_F32TF32TF32_SS_TN"}, tile=[64, 128, 32]
+        ),
+        hopper(
+            _TF32 | {"a.major": "m", "tiled_mma.atom": "SM90_64x128x8_F32TF32TF32_RS_TN"}, tile=[64, 128, 32]
+        ),
+        "tiled_mma.atom",
+        ("with A in registers", "SM90_64x128x8_F32TF32TF32_RS_TN"),
+    ),
+    Case(
+        "wgmma-atom",
+        hopper(_TF32 | {"tiled_mma.atom": "SM90_64x128x8_F32TF32TF32_RS_TN"}, tile=[64, 128, 32]),
+        hopper(_TF32 | {"tiled_mma.atom": "SM90_64x128x8_F32TF32TF32_SS_TN"}, tile=[64, 128, 32]),
+        "tiled_mma.atom",
     ),
     Case(
         "wgmma-panel",
@@ -149,6 +195,20 @@ WGMMA_CASES = [
         hopper({"scheduler.kind": "stream_k", "scheduler.reduction": "cluster"}),
         hopper({"scheduler.kind": "stream_k"}),
         "scheduler.reduction",
+    ),
+    Case(
+        "wgmma-registers",
+        hopper(_TF32 | {"a.major": "m"}, tile=[128, 160, 32], schedule="pingpong"),
+        hopper(_TF32 | {"a.major": "m"}, tile=[128, 152, 32], schedule="pingpong"),
+        "tile",
+        ("192 registers of accumulators and A per thread", "184 of a consumer's 232"),
+    ),
+    Case(
+        "wgmma-promote",
+        hopper(_TF32 | {"a.major": "m"}, tile=[64, 64, 32], promote=32),
+        hopper(_TF32, tile=[64, 64, 32], promote=32),
+        "promote",
+        ("32 with a.major: m", "leave promote out"),
     ),
     Case(
         "wgmma-registers",

@@ -30,6 +30,8 @@ F16_OUT = {"d.dtype": "f16"}
 OUT_BF16 = {"d.dtype": "bf16"}
 SCALES = {"epilogue": {"scale_a": "row", "scale_b": "column"}}
 OVERLAP = {"epilogue.overlap": True}
+M_MAJOR = _types("tf32", **{"a.major": "m"})
+N_MAJOR = _types("tf32", **{"b.major": "n"})
 ALL_VECTORS = {"epilogue": {"scale_a": "row", "scale_b": "column", "bias": "column"}}
 VARIANTS: dict[str, GemmConfig] = {
     "pingpong_odd_columns": hopper(tile=[128, 176, 64]),
@@ -54,6 +56,25 @@ VARIANTS: dict[str, GemmConfig] = {
     "f16_in_f16": hopper(_types("f16"), accumulator="f16", tile=[192, 96, 64]),
     "f16_to_f32": hopper(_types("f16", **{"d.dtype": "f32"}), tile=[128, 200, 64]),
     "tf32": hopper(_types("tf32"), tile=[128, 256, 32]),
+    "registers": hopper(M_MAJOR, tile=[128, 256, 32]),
+    "registers_pingpong": hopper(M_MAJOR, tile=[128, 96, 32], schedule="pingpong", stages=3),
+    "registers_three_consumers": hopper(M_MAJOR, tile=[192, 72, 32], stages=2),
+    "registers_along_n": hopper(M_MAJOR | {"tiled_mma.layout": [1, 2, 1]}, tile=[64, 128, 64]),
+    "registers_atoms": hopper(M_MAJOR | {"d.major": "m"}, tile=[192, 40, 32], cluster=[1, 2, 1]),
+    "registers_cluster": hopper(M_MAJOR, tile=[64, 64, 64], cluster=[2, 2, 1]),
+    "registers_one_set": hopper(M_MAJOR, tile=[64, 64, 8]),
+    "registers_two_sets": hopper(M_MAJOR, tile=[64, 48, 16], schedule="pingpong"),
+    "registers_three_sets": hopper(M_MAJOR, tile=[64, 64, 24], stages=5),
+    "registers_scaled": hopper(M_MAJOR | OUT_BF16 | ALL_VECTORS, tile=[128, 64, 32], schedule="pingpong"),
+    "registers_overlap": hopper(M_MAJOR | OUT_BF16 | OVERLAP, tile=[128, 128, 32]),
+    "swapped_registers": hopper(N_MAJOR, tile=[48, 128, 32]),
+    "swapped_registers_pingpong": hopper(N_MAJOR | OUT_BF16, tile=[64, 64, 64], schedule="pingpong"),
+    "swapped_registers_m_major": hopper(N_MAJOR | {"d.major": "m"}, tile=[128, 64, 32], swap_ab=True),
+    "split_registers": _split(2, M_MAJOR, tile=[64, 64, 32], cluster=[2, 1, 1]),
+    "swapped_registers_pdl": hopper(N_MAJOR | {"b.constant": True}, tile=[16, 64, 64], pdl=True),
+    "stream_k_registers": _stream(M_MAJOR, tile=[64, 64, 32], schedule="pingpong"),
+    "stream_k_swapped_registers": _stream(N_MAJOR, tile=[16, 64, 32]),
+    "semaphore_registers": _semaphore(3, M_MAJOR, tile=[128, 64, 32], cluster=[1, 2, 1]),
     "e5m2_e4m3": hopper(_types("e5m2", "e4m3") | F16_OUT, accumulator="f16", tile=[256, 128, 256]),
     "s8_u8": hopper(_types("s8", "u8"), tile=[128, 80, 64]),
     "s8_to_s8": hopper(_types("s8", **{"d.dtype": "s8"}), tile=[192, 192, 128]),
