@@ -228,7 +228,7 @@ def sum_sets(cfg: GemmConfig) -> int:
 
 
 def live_registers(cfg: GemmConfig) -> int:
-    """32-bit registers of accumulators, sums of stages, a result that waits, and what of A is in registers."""
+    """32-bit registers of accumulators, sums of stages, a result that waits, and A where it is there."""
     return _kept_registers(cfg) + fragment_a_registers(cfg, max(1, warpgroups(cfg).atoms_m))
 
 
