@@ -68,7 +68,7 @@ class TestProperties:
                 "a": {"cache", "constant"},
                 "b": {"cache", "constant"},
                 "scheduler": {"split_k", "reduction"},
-                "epilogue": set(VECTOR_NAMES),
+                "epilogue": {*VECTOR_NAMES, "overlap"},
             }
             filled = resolve(config(types, mainloop=mainloop))
             assert not list(empty(filled.model_dump(exclude={"limits": True, **hopper, **parts})))
