@@ -56,7 +56,7 @@ def check_build(artifact: Artifact) -> None:
 
 
 def without_stores(loop: list[str], kind: str, chunks: int) -> list[str]:
-    """The loop as it is once the last tile's chunks have left: a branch behind the products leads past them."""
+    """The loop once the last tile's chunks have left: a branch behind the products leads past them."""
     products = max(i for i, line in enumerate(loop) if kind in line)
     branch = next(i for i in range(products, len(loop)) if "BRA" in loop[i])
     wait = next(i for i in range(branch, len(loop)) if "WARPGROUP.DEPBAR" in loop[i])
