@@ -298,7 +298,9 @@ def describe(annotation: Any) -> str:
     if literals:
         words.append(f"one of {', '.join(literals)}" if len(literals) > 1 else literals[0])
     for branch in _branches(annotation):
-        if branch is int:
+        if branch is bool:
+            words.append("true or false")
+        elif branch is int:
             words.append("an integer")
         elif branch is float:
             words.append("a number")

@@ -1,4 +1,8 @@
 // A warp stores its 16 rows in chunks of columns, 128 bytes wide and, at the end, 64, 32 and 16 as needed.
+//{% set wide_d = element_d in ("float", "int32_t") %}
+//{% if wide_d %}
+// Loops end here at compile time: what nvcc keeps of one would leave the accumulators without registers.
+//{% endif %}
 struct Chunks {
   static constexpr int BYTES = Output::COLUMNS * int(sizeof(Config::ElementD));  // of one row
   static constexpr int WIDE  = BYTES / 128;
@@ -6,6 +10,9 @@ struct Chunks {
 
   CUTE_HOST_DEVICE static constexpr int width(int chunk) {
     int narrow = BYTES % 128;
+//{% if wide_d %}
+    CUTE_UNROLL
+//{% endif %}
     for (int skip = WIDE; skip < chunk; ++skip) {
       narrow -= narrow >= 64 ? 64 : narrow >= 32 ? 32 : 16;
     }
@@ -14,6 +21,9 @@ struct Chunks {
 
   CUTE_HOST_DEVICE static constexpr int begin(int chunk) {
     int begin = 0;
+//{% if wide_d %}
+    CUTE_UNROLL
+//{% endif %}
     for (int before = 0; before < chunk; ++before) {
       begin += width(before);
     }
@@ -23,6 +33,9 @@ struct Chunks {
   // Which of the maps has boxes of this width.
   CUTE_HOST_DEVICE static constexpr int map(int chunk) {
     int index = 0;
+//{% if wide_d %}
+    CUTE_UNROLL
+//{% endif %}
     for (int before = 1; before <= chunk; ++before) {
       index += width(before) != width(before - 1);
     }

@@ -55,6 +55,7 @@ VARIANTS: dict[str, GemmConfig] = {
     "unaligned_output": hopper({"d.align": 2, "c.align": 2}, tile=[128, 128, 64]),
     "f16_in_f16": hopper(_types("f16"), accumulator="f16", tile=[192, 96, 64]),
     "f16_to_f32": hopper(_types("f16", **{"d.dtype": "f32"}), tile=[128, 200, 64]),
+    "five_chunks": hopper(_types("tf32"), tile=[128, 136, 32], schedule="pingpong"),
     "tf32": hopper(_types("tf32"), tile=[128, 256, 32]),
     "registers": hopper(M_MAJOR, tile=[128, 256, 32]),
     "registers_pingpong": hopper(M_MAJOR, tile=[128, 96, 32], schedule="pingpong", stages=3),
