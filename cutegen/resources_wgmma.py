@@ -40,6 +40,9 @@ __all__ = [
 #: Addresses, scale and a few values beside the accumulators.
 EPILOGUE_REGISTERS = 24
 
+#: Beyond them ptxas spills kilobytes and serialises the products, whatever is left: 216, of 128x216, did.
+MOST_ACCUMULATORS = 208
+
 #: More of them: the place in the order of units and their sums, where these meet in global memory.
 UNIT_REGISTERS = 24
 
@@ -224,7 +227,8 @@ def sum_sets(cfg: GemmConfig) -> int:
     if cfg.promote is None:
         return 0
     live = 3 * accumulator_registers(cfg)
-    return 2 if live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1] else 1
+    fits = live + EPILOGUE_REGISTERS <= register_split(warpgroups(cfg).count, live)[1]
+    return 2 if fits and live <= MOST_ACCUMULATORS else 1
 
 
 def live_registers(cfg: GemmConfig) -> int:
@@ -252,7 +256,8 @@ def accumulators_fit(cfg: GemmConfig) -> bool:
 def accumulator_limit(cfg: GemmConfig) -> int:
     """What of a consumer's registers is left for accumulators, sums of stages, a result that waits, and A."""
     others = EPILOGUE_REGISTERS + (UNIT_REGISTERS if sums_in_global_memory(cfg) else 0)
-    return register_budget(cfg)[1] - others - (LOAD_REGISTERS if a_in_registers(cfg) else 0)
+    left = register_budget(cfg)[1] - others - (LOAD_REGISTERS if a_in_registers(cfg) else 0)
+    return min(left, MOST_ACCUMULATORS)
 
 
 def pending_registers(cfg: GemmConfig) -> int:

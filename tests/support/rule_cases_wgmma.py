@@ -212,6 +212,13 @@ WGMMA_CASES = [
     ),
     Case(
         "wgmma-registers",
+        hopper(tile=[128, 216, 64], schedule="pingpong"),
+        hopper(tile=[128, 208, 64], schedule="pingpong"),
+        "tile",
+        ("216 registers of accumulators per thread", "at most 208", "schedule: cooperative"),
+    ),
+    Case(
+        "wgmma-registers",
         hopper({"scheduler.kind": "stream_k"}, tile=[128, 200, 64], schedule="pingpong"),
         hopper({"scheduler.kind": "stream_k"}, tile=[128, 192, 64], schedule="pingpong"),
         "tile",
