@@ -325,14 +325,21 @@ def wgmma_registers(facts: Facts) -> Iterator[Finding]:
     budget = register_budget(cfg)[1]
     also = " and sums" if cfg.promote is not None else " and a result" if cfg.epilogue.overlap else ""
     also += " and A" if a_in_registers(cfg) else ""
-    more = "schedule: cooperative" if groups.pingpong else "more warpgroups"
+    shared = groups.pingpong and accumulators_fit(_shared(cfg))
+    more = " or schedule: cooperative" if shared else "" if groups.pingpong else " or more warpgroups"
     smaller = (m // 2, n, k) if m // 2 % (WGMMA_M * groups.m) == 0 and m > WGMMA_M else (m, n // 2, k)
     yield Finding(
         field="tile",
         got=f"{accumulators} registers of accumulators{also} per thread",
         need=f"at most {accumulator_limit(cfg)} of a consumer's {budget} registers",
-        fix=f"use tile: {yaml_list(facts.unswapped(smaller))} or {more}",
+        fix=f"use tile: {yaml_list(facts.unswapped(smaller))}{more}",
     )
+
+
+def _shared(cfg: GemmConfig) -> GemmConfig:
+    """The same tile, shared by two warpgroups side by side along M."""
+    mma = cfg.tiled_mma.model_copy(update={"layout": (2, 1, 1)})
+    return cfg.model_copy(update={"schedule": "cooperative", "tiled_mma": mma})
 
 
 @rule(
