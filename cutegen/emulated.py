@@ -178,6 +178,7 @@ class EmulatedLibrary:
                 for v in self._vectors
             },
             leading=(p.lda, p.ldb, p.ldc, p.ldd),
+            group=p.group,
             sanitize=bool(options.sanitize),
             processes=options.processes,
             seed=options.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -44,6 +45,9 @@ _FILES = {
     "ptx": "ptx",
     "log": "log",
 }
+
+#: Notes of ptxas on wgmma that it serialises, or to which it adds waits.
+_SERIALIZED = re.compile(r"\((C75\d\d)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +179,7 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
         "style": job.rendered.style,
         "arch": job.rendered.arch,
         "occupancy": resident.to_dict(),
+        "slowed": _slowed(result),
     }
     how = "from the cache" if result.cached else f"compiled in {result.seconds:.1f} s"
     spills = used.spill_stores + used.spill_loads
@@ -182,6 +187,16 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
         ["kernel", result.name],
         ["target", f"{result.target}, {how}"],
         ["registers", f"{used.registers}, {f'{spills} B of spills' if spills else 'no spills'}"],
+        *(
+            [["local memory", f"{used.stack} B a thread, in which arrays lie"]]
+            if used.stack and not spills
+            else []
+        ),
+        *(
+            [["products", f"wgmma is slowed: ptxas says {code}, see the log"]]
+            if (code := _slowed(result))
+            else []
+        ),
         ["smem", bytes_text(used.static_smem + used.dynamic_smem)],
         ["CTAs per SM", f"{resident.ctas}, limited by {' and '.join(resident.limited_by)}"],
         *([word, str(paths[name])] for name, word in _FILES.items()),
@@ -191,6 +206,12 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
     if excess:
         located = tuple(job.loaded.located(v) for v in excess)
         raise BudgetError(f"{outcome.config}: the kernel is over budget:", located)
+
+
+def _slowed(artifact: Artifact) -> str | None:
+    """The number of ptxas's note on wgmma that it runs one at a time or had to mend; None without one."""
+    found = _SERIALIZED.search(artifact.log.read_text(encoding="utf-8", errors="replace"))
+    return found[1] if found else None
 
 
 def _copy(paths: dict[str, Path], directory: Path) -> dict[str, Path]:

@@ -119,6 +119,7 @@ class EmulatedKernel:
         beta: float = 0.0,
         vectors: Mapping[str, Any] | None = None,
         leading: Sequence[int] | None = None,
+        group: int = 0,
         sanitize: bool = True,
         processes: int | None = None,
         seed: int = 0,
@@ -137,6 +138,7 @@ class EmulatedKernel:
             vectors: What the config has of ``scale_a``, ``scale_b`` and ``bias``: contiguous arrays or
                 tensors, or a :class:`Matrix` of one column.
             leading: Leading strides of A, B, C, D in elements, where the arrays do not tell them.
+            group: Tiles of a raster group; 0: as the config says.
             sanitize: Check every access and count its cost.
             processes: Worker processes; by default as many as there are cores, for more than a few CTAs.
             seed: 0 runs threads in order, others in an order of their own.
@@ -165,7 +167,7 @@ class EmulatedKernel:
             buffers = (*buffers, buffer)
         lds = list(leading or (given[x].leading if x in given else n for x in "ABCD"))
         try:
-            parameters = struct.pack("<4q4q4i2d3q", 0, 0, 0, 0, *lds, m, n, k, 0, alpha, beta, 0, 0, 0)
+            parameters = struct.pack("<4q4q4i2d3q", 0, 0, 0, 0, *lds, m, n, k, group, alpha, beta, 0, 0, 0)
         except (struct.error, OverflowError, TypeError) as error:
             raise ArgumentError(
                 f"extents must fit into 32 bits, leading strides into 64, alpha and beta into a double (got "

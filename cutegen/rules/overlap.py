@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cutegen.dtypes import dtype
+from cutegen.operands.wgmma import bulk_store_obstacle
 from cutegen.resources_wgmma import cluster_shares, sums_in_global_memory
 from cutegen.rules.facts import Facts
 from cutegen.rules.registry import Finding, rule
@@ -28,12 +29,16 @@ def overlap(facts: Facts) -> Iterator[Finding]:
     fits = dtype(cfg.d.dtype or "f32").bits == 16 and cfg.d.major == major
     split = cluster_shares(cfg) > 1 or sums_in_global_memory(cfg)
     kind = cfg.scheduler.kind
+    direct = cfg.epilogue.store == "direct"
+    narrow = direct and bulk_store_obstacle(facts.product) == "align"
+    align = "d.align: 16, or " if facts.given.epilogue.store is None else ""
     obstacles = (
         (cfg.schedule == "pingpong", "schedule", "pingpong", "schedule: cooperative"),
         (kind == "static", "scheduler.kind", "static", "scheduler.kind: persistent"),
         (split, "scheduler", "k-tiles that CTAs share", "epilogue.overlap: false"),
         (cfg.promote is not None, "promote", str(cfg.promote), "epilogue.overlap: false"),
-        (cfg.epilogue.store == "direct", "epilogue.store", "direct", "epilogue.store: tma"),
+        (narrow, "d.align", str(cfg.d.align), f"{align}epilogue.overlap: false"),
+        (direct and not narrow and fits, "epilogue.store", "direct", "epilogue.store: tma"),
         (not fits, "d", out, f"d: {{dtype: bf16, major: {major}}}, or epilogue.overlap: false"),
     )
     for found, field, got, fix in obstacles:

@@ -69,7 +69,10 @@ def tma_store(facts: Facts) -> Iterator[Finding]:
         "row": (f"rows of {row} bytes", f"a warpgroup's {part} must be a multiple of 16 bytes"),
         "size": (f"d.dtype: {cfg.d.dtype}", "D must have elements of at most 4 bytes"),
     }[obstacle]
-    yield Finding(field="epilogue.store", got=got, need=need, fix="use epilogue.store: direct")
+    ways = (
+        "use d.align: 16 or epilogue.store: direct" if obstacle == "align" else "use epilogue.store: direct"
+    )
+    yield Finding(field="epilogue.store", got=got, need=need, fix=ways)
 
 
 @rule(

@@ -7,6 +7,12 @@ CUTE_DEVICE To convert(From x) {
   } else if constexpr (sizeof(To) == 1 && is_integral<To>::value) {
     int low = is_same_v<To, int8_t> ? -128 : 0, high = is_same_v<To, int8_t> ? 127 : 255;
     return To(max(low, min(high, convert<int32_t>(x))));
+//{% if element_d == "tfloat32_t" %}
+  } else if constexpr (is_same_v<To, tfloat32_t> && !is_same_v<To, From>) {
+    To y = To(float(x));  // half a unit of the last place is added
+    y.storage &= 0xffffe000u;
+    return y;
+//{% endif %}
   } else if constexpr (is_same_v<To, double> || is_same_v<To, From>) {
     return To(x);
   } else {

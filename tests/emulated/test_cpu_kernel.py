@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import cutegen
-from cutegen.binding import CutegenLaunch
+from cutegen.binding import CutegenParams
 from cutegen.building import emulated_kernel
 from cutegen.emulated import EmulatedArtifact
+from cutegen.emulator import gemm
+from cutegen.emulator.job import Job
 from cutegen.errors import ArgumentError, ConfigError, SanitizerError, ToolchainError
 from cutegen.numerics import decode, encode
 from cutegen.plan import plan
@@ -122,15 +124,35 @@ def test_a_plan_is_checked_once_and_runs_often(f16):
     assert launch.out is launch()
 
 
+@pytest.mark.parametrize("style", ["resolved", "idiomatic"])
+def test_tf32_has_the_bits_of_tf32(style):
+    kernel = cutegen.build(
+        config({"a.dtype": "tf32", "b.dtype": "tf32", "d.dtype": "tf32", "tile": (64, 64, 32)}),
+        device="cpu",
+        style=style,
+    )
+    x = operands(kernel)
+    assert check(kernel.config, kernel(x.a, x.b.T), x.a, x.b).ok
+    a = np.full((16, 32), 1 + 2**-10, np.float32)
+    d = kernel(a, a.T, alpha=1 / 32)  # (1 + 2^-10)^2 has bits that tf32 has not
+    assert (d == np.float32(1 + 2**-9)).all()
+
+
 @pytest.mark.parametrize("group", [1, 2, 100])
-def test_another_raster_group(f16, group):
+def test_another_raster_group(f16, group, monkeypatch):
+    launched = []
+
+    def job(**fields):
+        launched.append(fields["parameters"])
+        return Job(**fields)
+
+    monkeypatch.setattr(gemm, "Job", job)
     x = operands(f16, m=200, n=328)
     other = f16.with_group(group)
     assert (other.group, f16.group, other.source) == (group, f16.config.scheduler.group, f16.source)
     assert check(f16.config, other(x.a, x.b.T), x.a, x.b).ok
-    (signature,) = other._table()._known.values()
-    (packed,) = signature.calls.values()
-    assert CutegenLaunch.from_buffer_copy(packed).p.group == group
+    (parameters,) = launched
+    assert CutegenParams.from_buffer_copy(parameters.ljust(120, b"\0")).group == group
 
 
 @pytest.mark.parametrize("group", [0, -1, True, 1.5, 2**31, None])

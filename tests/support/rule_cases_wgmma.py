@@ -35,6 +35,7 @@ WGMMA_CASES = [
             ({"scheduler.kind": "stream_k"}, {}, "epilogue.overlap: false"),
             ({"scheduler.split_k": 2}, {"tile": [64, 64, 64]}, "epilogue.overlap: false"),
             ({"epilogue.store": "direct"}, {}, "epilogue.store: tma"),
+            ({"d.align": 2, "c.align": 2}, {}, "d.align: 16"),
             ({"d.dtype": "f32"}, {}, "bf16, major: n"),
             ({"d.major": "m"}, {}, "bf16, major: n"),
         )

@@ -56,6 +56,7 @@ VARIANTS: dict[str, GemmConfig] = {
     "f16_in_f16": hopper(_types("f16"), accumulator="f16", tile=[192, 96, 64]),
     "f16_to_f32": hopper(_types("f16", **{"d.dtype": "f32"}), tile=[128, 200, 64]),
     "five_chunks": hopper(_types("tf32"), tile=[128, 136, 32], schedule="pingpong"),
+    "tf32_to_tf32": hopper(_types("tf32", **{"d.dtype": "tf32"}), tile=[64, 64, 32]),
     "tf32": hopper(_types("tf32"), tile=[128, 256, 32]),
     "registers": hopper(M_MAJOR, tile=[128, 256, 32]),
     "registers_pingpong": hopper(M_MAJOR, tile=[128, 96, 32], schedule="pingpong", stages=3),

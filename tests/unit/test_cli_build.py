@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cutegen.build import Artifact, Resources
+from cutegen.cli.build import _slowed
 from cutegen.errors import CompileError, ToolchainError
 from tests.support.cli import GOOD, document, invoke
 
@@ -272,3 +273,12 @@ def test_matrix_that_is_no_matrix(good: str) -> None:
     assert found.exit_code == 2
     assert "must hold lists" in found.stderr
     assert document("matrix", good, "--json")["violations"][0]["rule"] == "matrix"
+
+
+@pytest.mark.parametrize(
+    ("note", "code"), [("ptxas info : (C7514) Potential Performance Loss", "C7514"), ("", None)]
+)
+def test_products_that_ptxas_slows_are_said(tmp_path: Path, note: str, code: str | None) -> None:
+    log = tmp_path / "build.log"
+    log.write_text(f"ptxas info : Used 168 registers\n{note}\n", encoding="utf-8")
+    assert _slowed(SimpleNamespace(log=log)) == code
