@@ -1,7 +1,8 @@
 """What the emulator keeps in the cache: rewritten headers, precompiled headers, runtimes and kernels.
 
 An entry is a directory that is built privately and appears whole, by one rename. Entries are named by the
-hash of what they were made from. A lock only saves double work.
+hash of what they were made from. A lock only saves double work. An entry that has lost files or parts of it,
+as after a full disk or a crash, is put aside and built anew.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _ABANDONED_SECONDS = 3600.0
 _UNUSED_SECONDS = 30 * 24 * 3600.0
 _TOUCH_SECONDS = 3600.0
 _MOST = {"pch": 3, "headers": 3, "runtime": 6}  # entries of a kind that are kept, the last used ones
+_SIZES = "sizes.json"
 _EXISTS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
@@ -65,8 +67,11 @@ def ensure(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path, bo
     base = root()
     target = base / f"{kind}-{key}"
     if target.is_dir():
-        _mark_used(target)
-        return target, False
+        if _whole(target):
+            _mark_used(target)
+            return target, False
+        with contextlib.suppress(OSError):  # one process puts it aside, or nobody may
+            target.rename(base / f"tmp-{secrets.token_hex(8)}")
     try:
         base.mkdir(parents=True, exist_ok=True)
         with FileLock(base / f"{kind}-{key}.lock") as lock:
@@ -97,6 +102,7 @@ def _publish(base: Path, target: Path, build: Callable[[Path], None]) -> Path:
     private.mkdir()
     try:
         build(private)
+        (private / _SIZES).write_text(json.dumps(_sizes(private)), encoding="utf-8")
         try:
             private.rename(target)
         except OSError as error:
@@ -105,6 +111,24 @@ def _publish(base: Path, target: Path, build: Callable[[Path], None]) -> Path:
         return target
     finally:
         shutil.rmtree(private, ignore_errors=True)
+
+
+def _sizes(entry: Path) -> dict[str, int]:
+    """Bytes of each file of an entry that is not a tree of headers, by its name."""
+    return {
+        path.name: path.stat().st_size for path in entry.iterdir() if path.is_file() and path.name != _SIZES
+    }
+
+
+def _whole(entry: Path) -> bool:
+    """Whether an entry's files have the sizes that they were built with."""
+    try:
+        wanted: dict[str, int] = json.loads((entry / _SIZES).read_text(encoding="utf-8"))
+        return all((entry / name).stat().st_size == size for name, size in wanted.items())
+    except FileNotFoundError:
+        return not (entry / _SIZES).exists()  # nobody noted them
+    except (OSError, ValueError):
+        return False
 
 
 def _mark_used(entry: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,22 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError, match="no"):
         ensure("thing", "1" * 32, fail)
     assert not list(tmp_path.rglob("half"))
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("wh"), lambda file: None])
+def test_an_entry_that_has_lost_something_is_built_anew(
+    damage: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUTEGEN_CACHE_DIR", str(tmp_path))
+    path, _ = ensure("thing", "2" * 32, _fill)
+    damage(path / "a")
+    damaged = not (path / "a").exists() or (path / "a").read_text() != "whole"
+    again, built = ensure("thing", "2" * 32, _fill)
+    assert ((again / "a").read_text(), built) == ("whole", damaged)
+
+
+def test_an_entry_without_sizes_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_CACHE_DIR", str(tmp_path))
+    path, _ = ensure("thing", "3" * 32, _fill)
+    (path / "sizes.json").unlink()
+    assert ensure("thing", "3" * 32, _fill) == (path, False)
