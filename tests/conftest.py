@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +31,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cutegen")
+
+
+def _hear_signals() -> None:
+    """Ctrl-C and hang-ups reach what tests start, also in jobs of the background, which ignore them."""
+    for number, heard in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, heard)
+
+
+_hear_signals()
 
 
 def _nvcc() -> str | None:
