@@ -37,10 +37,9 @@ def _without_bulk_copies(config: GemmConfig, update: dict[str, Any]) -> GemmConf
     """A config of a mainloop of bulk copies, with lowered alignments."""
     if "a" not in update and "b" not in update:
         bulk = ("c", "d") if config.mainloop == "collective" else ("d",)  # what the epilogue moves in bulk
-        store = config.epilogue.store if update.keys().isdisjoint(bulk) else None
-        return config.model_copy(
-            update={**update, "epilogue": config.epilogue.model_copy(update={"store": store})}
-        )
+        if not update.keys().isdisjoint(bulk):
+            update["epilogue"] = config.epilogue.model_copy(update={"store": None, "overlap": None})
+        return config.model_copy(update=update)
     kept = ("a", "b", "c", "d", "accumulator", "limits")
     fields = {name: update.get(name, getattr(config, name)) for name in kept}
     for name in ("a", "b"):

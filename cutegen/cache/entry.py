@@ -142,7 +142,9 @@ def read_entry(directory: Path, key: str, *, verify: bool = True) -> Entry:
             raise DamagedEntryError(f"{directory} has no {MANIFEST}") from None
         raise
     except (NotADirectoryError, IsADirectoryError):
-        raise DamagedEntryError(f"{directory} is no entry") from None
+        if directory.exists():
+            raise DamagedEntryError(f"{directory} is no entry") from None
+        raise FileNotFoundError(f"{directory} lies below a file") from None
     body = _parse(raw, directory)
     if body["key"] != key or make_key(body["parts"]) != key:
         raise DamagedEntryError(f"{directory} holds the entry {body['key']}")
