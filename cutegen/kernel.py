@@ -70,7 +70,7 @@ class Kernel:
         artifact: Artifact | EmulatedArtifact,
         *,
         backend: Backend | None = None,
-        library: EmulatedLibrary | None = None,
+        library: KernelLibrary | EmulatedLibrary | None = None,
         rebuild: Rebuild | None = None,
         group: int | None = None,
     ) -> None:
@@ -302,7 +302,7 @@ class Kernel:
             self.config,
             self.artifact,
             backend=self._backend,
-            library=self.library if isinstance(self.library, EmulatedLibrary) else None,
+            library=self.library,
             rebuild=self._rebuild,
             group=group,
         )

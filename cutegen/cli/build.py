@@ -173,13 +173,14 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
         registers=used.registers,
         smem=used.static_smem + used.dynamic_smem,
     )
+    slowed = _slowed(result)
     outcome.result = {
         **facts,
         **{name: str(path) for name, path in paths.items()},
         "style": job.rendered.style,
         "arch": job.rendered.arch,
         "occupancy": resident.to_dict(),
-        "slowed": _slowed(result),
+        "slowed": slowed,
     }
     how = "from the cache" if result.cached else f"compiled in {result.seconds:.1f} s"
     spills = used.spill_stores + used.spill_loads
@@ -192,11 +193,7 @@ def _finish(job: _Job, result: Artifact | CutegenError, output: Path | None) -> 
             if used.stack and not spills
             else []
         ),
-        *(
-            [["products", f"wgmma is slowed: ptxas says {code}, see the log"]]
-            if (code := _slowed(result))
-            else []
-        ),
+        *([["products", f"wgmma is slowed: ptxas says {slowed}, see the log"]] if slowed else []),
         ["smem", bytes_text(used.static_smem + used.dynamic_smem)],
         ["CTAs per SM", f"{resident.ctas}, limited by {' and '.join(resident.limited_by)}"],
         *([word, str(paths[name])] for name, word in _FILES.items()),
