@@ -37,7 +37,7 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
     """A config of ``tma_wgmma`` for D = A * B^T with few rows of A, (M,K), and B, (N,K), K-major both.
 
     Operands are swapped, so that a tile has 8 to 128 rows and 64 or, at 128 rows, 128 columns; the fewer
-    rows, the deeper its k-tiles. Few tiles share K among the CTAs of a cluster; more tiles than SMs are taken
+    rows, the deeper its k-tiles, which ``pdl`` halves. Few tiles share K among the CTAs of a cluster; more tiles than SMs are taken
     in turns. The types of C and D and all alignments are the defaults, to be replaced as needed.
 
     Args:
@@ -56,7 +56,9 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
     size = dtype(element).bytes
     rows = next(r for r in _ROWS if r >= m)
     columns = 128 if rows == 128 else 64
-    depth = (512 if rows <= 16 else 256 if rows <= 64 else 128) // size
+    early = pdl and rows < 128
+    row_bytes = 512 if rows <= 16 else 256 if rows <= 64 else 128
+    depth = (row_bytes // 2 if early else row_bytes) // size  # loads ahead are let go in smaller pieces
     while depth * size > 128 and depth // 2 >= k:
         depth //= 2
     tiles = -(-n // columns)
@@ -76,7 +78,7 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
     }
     if split > 1:
         data["scheduler"]["split_k"] = split
-    if pdl and rows < 128:
+    if early:
         data["pdl"], b["constant"] = True, True
     if rows == 128 and split == 2:
         data["stages"] = _SPLIT_STAGES
