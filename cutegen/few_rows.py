@@ -37,8 +37,9 @@ def small_m_config(m: int, n: int, k: int, element: DTypeName, *, pdl: bool = Fa
     """A config of ``tma_wgmma`` for D = A * B^T with few rows of A, (M,K), and B, (N,K), K-major both.
 
     Operands are swapped, so that a tile has 8 to 128 rows and 64 or, at 128 rows, 128 columns; the fewer
-    rows, the deeper its k-tiles, which ``pdl`` halves. Few tiles share K among the CTAs of a cluster; more tiles than SMs are taken
-    in turns. The types of C and D and all alignments are the defaults, to be replaced as needed.
+    rows, the deeper its k-tiles, which ``pdl`` halves. Few tiles share K among the CTAs of a cluster; more
+    tiles than SMs are taken in turns. The types of C and D and all alignments are the defaults, to be
+    replaced as needed.
 
     Args:
         m: Rows of A and D, 1 to :data:`MOST_ROWS`.

@@ -41,6 +41,11 @@ def test_with_dependent_launch_the_ring_is_full() -> None:
         assert m == 128 or ring.smem_bytes > 180 << 10
 
 
+def test_with_dependent_launch_k_tiles_are_half_as_deep() -> None:
+    tiles = {m: small_m_config(m, 8192, 8192, "bf16", pdl=True).tile for m in (8, 16, 64, 128)}
+    assert tiles == {8: (8, 64, 128), 16: (16, 64, 128), 64: (64, 64, 64), 128: (128, 128, 64)}
+
+
 @pytest.mark.parametrize("element", ["bf16", "f16", "tf32", "e4m3", "s8"])
 def test_legal_for_every_shape(element: DTypeName) -> None:
     for m in (1, 7, 8, 9, 16, 17, 32, 64, 65, 100, 128):
