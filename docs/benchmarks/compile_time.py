@@ -5,8 +5,8 @@
 That is the idiomatic text of the same config; with ``--hopper``, for mainloop tma_wgmma, the text of the
 collective (CUTLASS) of the same types and schedule.
 
-Both run in turn, alone; the smallest of the repeats counts. No kernel is in the cache, but what it keeps of compilers
-and headers once for all kernels is, unless ``--first`` counts that, too. No GPU is needed.
+Both run in turn, alone; the smallest of the repeats counts. No kernel is in the cache, but what it keeps of
+compilers and headers once for all kernels is, unless ``--first`` counts that, too. No GPU is needed.
 """
 
 from __future__ import annotations
