@@ -30,7 +30,7 @@ HOPPER = ("pingpong", "cooperative", "e4m3")  # examples/hopper and examples/col
 
 
 def resolved(path: Path, *, first: bool) -> float:
-    """Seconds from the config file to the library, in the default style; ``first``: of a new cache's first."""
+    """Seconds from the config file to the library, in the default style; ``first``: of a new cache."""
     with tempfile.TemporaryDirectory() as cache:
         os.environ["CUTEGEN_CACHE_DIR"] = cache
         if not first:
