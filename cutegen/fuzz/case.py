@@ -131,7 +131,8 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
     """The case of a seed, and how many configs were drawn, accepted and refused until it was found.
 
     Even seeds leave most fields to cutegen, odd ones spell out all fields with odd values among them; now and
-    then a config is taken that exactly one rule refuses, and of which a plan can be derived all the same.
+    then a config is taken that exactly one rule refuses, and of which a plan can be derived all the same. A
+    config that cannot even be judged is the case, expected to be accepted.
     """
     choices = choices or Choices()
     rng = Random(seed)
@@ -144,7 +145,9 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
     chosen: Case | None = None
     while chosen is None or len(companions) < _COMPANIONS:
         config = odd_config(rng, **keep) if odd else sparse_config(rng, **keep)
-        rules = {v.rule for v in judge(config)}
+        rules = refusals(config)
+        if rules is None:
+            return Case(seed=seed, config=config), drawn
         drawn["drawn"] += 1
         drawn["refused" if rules else "accepted"] += 1
         if drawn["drawn"] > _PATIENCE:
@@ -158,6 +161,14 @@ def make_case(seed: int, choices: Choices | None = None) -> tuple[Case, dict[str
         elif not rules:
             companions.append(config)
     return replace(chosen, companions=tuple(companions)), drawn
+
+
+def refusals(config: GemmConfig) -> set[str] | None:
+    """Rules that refuse a config; None if it cannot be judged, a fault at which a probe arrives as well."""
+    try:
+        return {v.rule for v in judge(config)}
+    except Exception:  # whatever the fault raises
+        return None
 
 
 def _derivable(config: GemmConfig) -> bool:

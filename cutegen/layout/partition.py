@@ -18,6 +18,7 @@ __all__ = [
     "PartitionError",
     "TileOffsets",
     "atom_is_ordered",
+    "consists_of_runs",
     "copy_partition",
     "fills_gaps",
     "gap_places",
@@ -236,3 +237,10 @@ def copy_partition(threads: Layout, values: Layout, vector: int, tile: tuple[int
         for f in firsts
     )
     return Coords(thread=start, step=steps)
+
+
+def consists_of_runs(offsets: tuple[int, ...], run: int) -> bool:
+    """Whether offsets are whole runs of ``run`` neighbours; not, if the last one ends early."""
+    if len(offsets) % run:
+        return False
+    return all(offsets[i + j] == offsets[i] + j for i in range(0, len(offsets), run) for j in range(1, run))

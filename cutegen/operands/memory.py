@@ -8,7 +8,14 @@ from cutegen.atoms import COPY_G2S, COPY_S2R, CopyAtomS2R, MmaAtom, mma_atom
 from cutegen.config import GemmConfig, LayoutSpec
 from cutegen.dtypes import dtype
 from cutegen.layout.algebra import Layout
-from cutegen.layout.partition import Coords, PartitionError, TileOffsets, copy_partition, tile_offsets
+from cutegen.layout.partition import (
+    Coords,
+    PartitionError,
+    TileOffsets,
+    consists_of_runs,
+    copy_partition,
+    tile_offsets,
+)
 from cutegen.layout.swizzle import Swizzle, split_view
 from cutegen.operands.mma import aligned_run, derive_fragments, operand_coords
 from cutegen.operands.model import (
@@ -98,11 +105,12 @@ def derive_g2s(cfg: GemmConfig, which: Which) -> GlobalCopy:
     thread, step = _split(cfg, which, offsets, coords, field)
     along = offsets.k if operand.major == "k" else offsets.mn
     bad = next((o for o in (*thread, *step) if o % vector), None)
-    if bad is not None or not _runs_of(along, vector):
+    if bad is not None or not consists_of_runs(along, vector):
+        place = f"at offset {bad}" if bad is not None else f"along offsets {along[:vector]}"
         raise fault(
             "g2s-vector-whole",
             f"smem.{which}",
-            f"a {vector}-element vector at offset {bad if bad is not None else along[1]}",
+            f"a {vector}-element vector {place}",
             f"each {copy.bits}-bit vector must be contiguous and aligned in shared memory",
             f"make strides multiples of {vector} elements, or use narrower copies",
         )
@@ -121,10 +129,6 @@ def derive_g2s(cfg: GemmConfig, which: Which) -> GlobalCopy:
         step_k=fitted(coords.steps(1), "step", field),
         view=_view(swizzle, thread, step, dtype(operand.dtype).bytes, field),
     )
-
-
-def _runs_of(offsets: tuple[int, ...], run: int) -> bool:
-    return all(offsets[i + j] == offsets[i] + j for i in range(0, len(offsets), run) for j in range(1, run))
 
 
 def derive_direct(cfg: GemmConfig, which: Which) -> GlobalCopy:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from cutegen.arch import ARCHS
 from cutegen.atoms import COPY_G2S
 from cutegen.config import LayoutSpec
+from cutegen.layout.partition import consists_of_runs
 from cutegen.rules.facts import OperandFacts, flat
 from cutegen.rules.registry import Finding, operand_rule
 from cutegen.rules.suggest import copy_yaml, default_copy, layout_yaml, other_shapes, tile_yaml
@@ -304,7 +305,7 @@ def g2s_vector_whole(operand: OperandFacts) -> Iterator[Finding]:
     along, across = (offsets.k, offsets.mn) if major == "k" else (offsets.mn, offsets.k)
     if len(along) % vector:
         return  # said by g2s-tile-divides or g2s-vector-contiguous
-    runs = all(along[i + j] == along[i] + j for i in range(0, len(along), vector) for j in range(1, vector))
+    runs = consists_of_runs(along, vector)
     if runs and all(o % vector == 0 for o in (*along[::vector], *across)):
         return
     contiguous, size = operand.letter(major), operand.dtype.bytes

@@ -42,6 +42,17 @@ class TestCases:
         assert {e for e, _ in seen} == {"accepted", "refused"}
         assert {s for _, s in seen} == {"resolved", "idiomatic"}
 
+    def test_a_config_that_cannot_be_judged_is_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def no_verdict(config: GemmConfig) -> Any:
+            raise IndexError("of a fault in cutegen")
+
+        for name in ("case.judge", "probe.plan"):
+            monkeypatch.setattr(f"cutegen.fuzz.{name}", no_verdict)
+        summary = fuzz(Prober(None), seed=5, count=2)  # type: ignore[arg-type]
+        assert summary.drawn == 0
+        assert [(f.kind, f.detail) for f in summary.failures] == [("plan", "IndexError")] * 2
+        assert shlex.split(summary.failures[0].repro)[:3] == ["cutegen", "fuzz", "--config"]
+
     def test_choices(self) -> None:
         choices = Choices(archs=("sm_75",), mainloops=("direct",), styles=("idiomatic",))
         case, _ = make_case(2, choices)

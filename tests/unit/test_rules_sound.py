@@ -16,6 +16,7 @@ import pytest
 from cutegen.config import GemmConfig
 from cutegen.fuzz.generate import PARTITIONED, odd_config, sparse_config
 from cutegen.layout import Layout
+from cutegen.layout.partition import consists_of_runs
 from cutegen.loader import dump
 from cutegen.operands import PlanFault
 from cutegen.plan import KernelPlan, plan
@@ -186,6 +187,42 @@ class TestGapsOfLayoutAtoms:
         cfg = base({"smem.a": {"shape": [8, 32], "stride": [32 + pad, 1]}})
         assert check(cfg) == []
         assert fault_of(plan(cfg)) is None
+
+
+def test_vectors_longer_than_the_contiguous_extent_are_refused() -> None:
+    """Found by the fuzzer: vectors along M of a K-major A with BLK_K = 1, whose swizzle is left open."""
+    g2s = {
+        "atom": "SM80_CP_ASYNC_CACHEGLOBAL",
+        "bits": 128,
+        "threads": {"shape": [8, 1], "stride": [1, 8]},
+        "values": {"shape": [8, 1]},
+    }
+    cfg = GemmConfig(
+        arch="sm_80",
+        mainloop="simt",
+        a={"dtype": "f16", "major": "k"},
+        b={"dtype": "f16", "major": "n"},
+        tile=(64, 8, 1),
+        tiled_mma={"layout": (2, 4, 1)},
+        smem={"a": {"shape": [64, 1], "stride": [1, 72]}},
+        g2s={"a": g2s},
+    )
+    (found,) = check(cfg)
+    assert (found.rule, found.field) == ("g2s-vector-contiguous", "g2s.a.values")
+
+
+@pytest.mark.parametrize(
+    ("offsets", "run", "whole"),
+    [
+        ((0, 1, 8, 9), 2, True),
+        ((0, 1, 8, 9), 4, False),
+        ((0, 1, 2), 2, False),
+        ((0,), 8, False),
+        ((), 4, True),
+    ],
+)
+def test_runs_are_whole(offsets: tuple[int, ...], run: int, whole: bool) -> None:
+    assert consists_of_runs(offsets, run) is whole
 
 
 def test_both_majors_of_both_operands_compute_right() -> None:
