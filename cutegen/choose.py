@@ -41,6 +41,11 @@ _EPILOGUE = 2100 / (128 * 256)  # a tile of a cooperative kernel, for each eleme
 _LAST_EPILOGUE = 2500  # of a pingpong kernel, once: the others hide behind the next tile
 _CLOCKS = ((128 * 256, 1.60), (128 * 192, 1.56), (128 * 160, 1.54), (0, 1.50))
 _LAUNCH_US = 4.0
+#: Columns of cooperative tiles, by their rows. Those of 256 rows load least for each product, and one of so many widths
+#: comes close to whole rounds on most problems.
+_COOPERATIVE = {128: (224, 256), 192: (128, 160, 176, 192), 256: (96, 128, 160, 168, 176, 184, 192, 200)}
+#: Rows of a raster group, about: what all of them read of A stays in L2 while they go along N.
+_GROUP_ROWS = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +125,16 @@ def _bulk(
     tile: tuple[int, int, int],
     schedule: WgmmaSchedule,
     group: int | None = None,
-    cluster: tuple[int, int, int] | None = None,
+    **fields: Any,
 ) -> GemmConfig:
-    scheduler = {"group": group}
     return _config(
         problem,
         "sm_90a",
         mainloop="tma_wgmma",
         tile=tile,
         schedule=schedule,
-        scheduler=scheduler,
-        cluster=cluster,
+        scheduler={"group": group},
+        **fields,
     )
 
 
@@ -146,7 +150,16 @@ def _from_table(problem: Problem, card: Card) -> GemmConfig | None:
     entry, exact = found
     if not exact and not _fits(entry, problem, card):
         return None
-    return _bulk(problem, entry.tile, entry.schedule, entry.group, entry.cluster)
+    config = _bulk(
+        problem,
+        entry.tile,
+        entry.schedule,
+        entry.group,
+        cluster=entry.cluster,
+        epilogue={"overlap": entry.overlap},
+    )
+    hints = {"a": entry.a_cache, "b": entry.b_cache}
+    return config.replace(**{which: getattr(config, which).replace(cache=hint) for which, hint in hints.items()})
 
 
 def _fits(entry: Entry, problem: Problem, card: Card) -> bool:
@@ -181,7 +194,7 @@ def _by_model(problem: Problem, card: Card) -> GemmConfig | None:
     """The tile that the model finds quickest; of equally quick ones the largest."""
     ranked = sorted(_tiles(problem), key=lambda t: (modelled_us(problem, card, *t), -t[0][0] * t[0][1]))
     for tile, schedule in ranked:
-        config = _bulk(problem, tile, schedule)
+        config = _bulk(problem, tile, schedule, group=round(_GROUP_ROWS / tile[0]))
         if not check(config):
             return config
     return None
@@ -194,9 +207,9 @@ _RULES = (_swapped, _few_rows, _by_model)
 def _tiles(problem: Problem) -> Iterator[tuple[tuple[int, int, int], WgmmaSchedule]]:
     """The tiles that are worth a thought: those of which the accumulators and two stages fit."""
     depth = _PANEL // dtype(problem.a).bytes
-    for width in (64, 96, 128, 160, 176, 192, 208):
+    for width in (64, 96, 128, 160, 176, 192, 200, 208):
         yield (128, width, depth), "pingpong"
-    for height, widths in ((128, (224, 256)), (192, (128, 160, 176, 192)), (256, (96, 128, 160))):
+    for height, widths in _COOPERATIVE.items():
         for width in widths:
             yield (height, width, depth), "cooperative"
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "CacheHint",
     "CopyG2S",
     "CopyPair",
     "Epilogue",
@@ -40,6 +41,7 @@ __all__ = [
 
 MainloopName = Literal["simt", "direct", "multistage", "tma_wgmma", "collective"]
 ScheduleName = Literal["pingpong", "cooperative", "warp_specialized"]
+CacheHint = Literal["normal", "evict_first", "evict_last"]
 
 
 def _auto_is_none(value: Any) -> Any:
@@ -116,7 +118,7 @@ class Operand(_Model):
         description="Bytes of which address, pitch and contiguous extent are multiples; it bounds the copy "
         "width. Default 16.",
     )
-    cache: Annotated[Literal["normal", "evict_first", "evict_last"] | None, Auto] = Field(
+    cache: Annotated[CacheHint | None, Auto] = Field(
         default=None,
         description="What L2 gives up: evict_first for data that is read once, such as weights while M is "
         "small; evict_last for what many CTAs read (tma_wgmma). Default normal.",

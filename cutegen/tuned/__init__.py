@@ -8,7 +8,7 @@ A file has
 - ``tables``: each for the ``dtypes`` that A, B and D all have, and the ``majors`` of A, B and D in this
   order, for example ``kkn``. An element of ``entries`` has the shape, ``m``, ``n`` and ``k``, and what a
   config says of the kernel: ``tile``, ``schedule``, and, where it is not the default, ``group`` of the
-  scheduler and ``cluster``.
+  scheduler, ``cluster``, ``overlap`` of the epilogue, and ``a_cache`` and ``b_cache``, the hints to L2.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cutegen.config import CacheHint
 from cutegen.dtypes import DTypeName
 from cutegen.yamlread import parse
 
@@ -46,6 +47,9 @@ class Entry(_Strict):
     schedule: WgmmaSchedule
     group: Extent | None = None
     cluster: tuple[Extent, Extent, Literal[1]] | None = None
+    overlap: bool | None = None
+    a_cache: CacheHint | None = None
+    b_cache: CacheHint | None = None
 
 
 class Table(_Strict):
