@@ -41,8 +41,8 @@ _EPILOGUE = 2100 / (128 * 256)  # a tile of a cooperative kernel, for each eleme
 _LAST_EPILOGUE = 2500  # of a pingpong kernel, once: the others hide behind the next tile
 _CLOCKS = ((128 * 256, 1.60), (128 * 192, 1.56), (128 * 160, 1.54), (0, 1.50))
 _LAUNCH_US = 4.0
-#: Columns of cooperative tiles, by their rows. Those of 256 rows load least for each product, and one of so many widths
-#: comes close to whole rounds on most problems.
+#: Columns of cooperative tiles, by their rows. Those of 256 rows load least for each product, and one of so
+#: many widths comes close to whole rounds on most problems.
 _COOPERATIVE = {128: (224, 256), 192: (128, 160, 176, 192), 256: (96, 128, 160, 168, 176, 184, 192, 200)}
 #: Rows of a raster group, about: what all of them read of A stays in L2 while they go along N.
 _GROUP_ROWS = 2048
@@ -158,8 +158,10 @@ def _from_table(problem: Problem, card: Card) -> GemmConfig | None:
         cluster=entry.cluster,
         epilogue={"overlap": entry.overlap},
     )
-    hints = {"a": entry.a_cache, "b": entry.b_cache}
-    return config.replace(**{which: getattr(config, which).replace(cache=hint) for which, hint in hints.items()})
+    return config.replace(
+        a=config.a.replace(cache=entry.a_cache),
+        b=config.b.replace(cache=entry.b_cache),
+    )
 
 
 def _fits(entry: Entry, problem: Problem, card: Card) -> bool:

@@ -84,7 +84,9 @@ VARIANTS: dict[str, GemmConfig] = {
     "s8_to_s8": hopper(_types("s8", **{"d.dtype": "s8"}), tile=[192, 192, 128]),
     "overlap": hopper(OVERLAP, tile=[128, 128, 64]),
     "overlap_odd_columns": hopper(OVERLAP, tile=[192, 176, 64]),
-    "overlap_hints": hopper(OVERLAP | {"a.cache": "evict_last", "b.cache": "evict_first"}, tile=[128, 256, 64]),
+    "overlap_hints": hopper(
+        OVERLAP | {"a.cache": "evict_last", "b.cache": "evict_first"}, tile=[128, 256, 64]
+    ),
     "overlap_narrow": hopper(OVERLAP, tile=[64, 24, 64]),
     "overlap_cluster": hopper(OVERLAP, tile=[128, 256, 64], cluster=[2, 1, 1]),
     "overlap_two_atoms": hopper(OVERLAP | {"tiled_mma.layout": [1, 1, 1]}, tile=[128, 72, 64]),
