@@ -7,8 +7,17 @@ CUTE_DEVICE void store(CutegenParams const& p, int m_begin, int n_begin, uint32_
   int m_thr = m_begin + Output::ThrM{}(int(threadIdx.x)), n_thr = n_begin + Output::ThrN{}(int(threadIdx.x));
   GlobalC global_c(p, m_thr, n_thr);
   T* d = static_cast<T*>(p.d) + (Output::D_N_MAJOR ? m_thr * p.ldd + n_thr : n_thr * p.ldd + m_thr);
+//{% if atoms_m|default(1) > 1 and not out.d_n_major %}
+  // Atom by atom, ptxas would keep the offsets of all columns for the next one, and spill.
+  constexpr int OF_ATOM = Output::REGISTERS / Config::ATOMS_M;
+  CUTE_UNROLL
+  for (int x = 0; x < Output::REGISTERS; x += Output::VEC) {
+    int atom = x / Output::VEC % Config::ATOMS_M;
+    int i = atom * OF_ATOM + x / Output::VEC / Config::ATOMS_M * Output::VEC;
+//{% else %}
   CUTE_UNROLL
   for (int i = 0; i < Output::REGISTERS; i += Output::VEC) {
+//{% endif %}
     VectorC c{};
     if constexpr (WITH_C) {
       c = global_c(i);

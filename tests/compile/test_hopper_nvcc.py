@@ -27,7 +27,7 @@ COMPILED = (
     *("swapped_8_rows", "swapped_direct", "swapped_m_major", "split_in_eight", "split_pingpong"),
     *("split_f16_in_f16", "split_two_consumers", "pdl_a_ahead", "pdl_split_cluster"),
     *("stream_k_pingpong_wide", "stream_k_promoted", "stream_k_pdl", "stream_k_f16_in_f16"),
-    *("semaphore_pingpong", "semaphore_scaled", "five_chunks"),
+    *("semaphore_pingpong", "semaphore_scaled", "five_chunks", "two_atoms", "m_major_direct_atoms"),
 )
 
 

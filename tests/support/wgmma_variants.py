@@ -54,6 +54,7 @@ VARIANTS: dict[str, GemmConfig] = {
     "m_major_odd_columns": hopper({"d.major": "m"}, tile=[192, 72, 64]),
     "m_major_along_n": hopper({"d.major": "m", "tiled_mma.layout": [1, 2, 1]}, tile=[128, 96, 64]),
     "m_major_direct": hopper({"d.major": "m", "d.dtype": "f32"}, tile=[128, 128, 64]),
+    "m_major_direct_atoms": hopper({"d.major": "m", "d.dtype": "f32"}, tile=[256, 200, 64]),
     "unaligned_output": hopper({"d.align": 2, "c.align": 2}, tile=[128, 128, 64]),
     "f16_in_f16": hopper(_types("f16"), accumulator="f16", tile=[192, 96, 64]),
     "f16_to_f32": hopper(_types("f16", **{"d.dtype": "f32"}), tile=[128, 200, 64]),
