@@ -279,6 +279,7 @@ def _context(plan: KernelPlan, style: Style) -> dict[str, Any]:
         "out": {
             "c_staged": plan.c_staged,
             "pitch": plan.pitch,
+            "column_by_column": False,
         },
     }
 

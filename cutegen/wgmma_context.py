@@ -113,6 +113,7 @@ def wgmma_context(plan: WgmmaPlan) -> dict[str, Any]:
             "slots": shared.slots,
             "slot_bytes": shared.slot_bytes,
             "maps": len(plan.maps) - 2,
+            "column_by_column": groups.atoms_m > 1 and plan.product.d.major == "m",
         },
     }
 

@@ -7,7 +7,7 @@ CUTE_DEVICE void store(CutegenParams const& p, int m_begin, int n_begin, uint32_
   int m_thr = m_begin + Output::ThrM{}(int(threadIdx.x)), n_thr = n_begin + Output::ThrN{}(int(threadIdx.x));
   GlobalC global_c(p, m_thr, n_thr);
   T* d = static_cast<T*>(p.d) + (Output::D_N_MAJOR ? m_thr * p.ldd + n_thr : n_thr * p.ldd + m_thr);
-//{% if atoms_m|default(1) > 1 and not out.d_n_major %}
+//{% if out.column_by_column %}
   // Atom by atom, ptxas would keep the offsets of all columns for the next one, and spill.
   constexpr int OF_ATOM = Output::REGISTERS / Config::ATOMS_M;
   CUTE_UNROLL
