@@ -42,7 +42,7 @@ _LAST_EPILOGUE = 2500  # of a pingpong kernel, once: the others hide behind the 
 _CLOCKS = ((128 * 256, 1.60), (128 * 192, 1.56), (128 * 160, 1.54), (0, 1.50))
 _LAUNCH_US = 4.0
 #: Columns of cooperative tiles, by their rows. Those of 256 rows load least for each product, and one of so
-#: many widths comes close to whole rounds on most problems.
+#: many widths comes close to whole rounds on most problems; 208 columns would spill with some outputs.
 _COOPERATIVE = {128: (224, 256), 192: (128, 160, 176, 192), 256: (96, 128, 160, 168, 176, 184, 192, 200)}
 #: Rows of a raster group, about: what all of them read of A stays in L2 while they go along N.
 _GROUP_ROWS = 2048
